@@ -1,0 +1,122 @@
+// What an instruction's semantics work on: registers of one warp (SoA), memory spaces, and the Effects that tell the
+// caller (interpreter or timing model) what else has to happen.
+#pragma once
+#include <array>
+#include <cstdint>
+#include <cstring>
+#include <string>
+
+#include "isa/check.h"
+#include "isa/exec/memory.h"
+#include "isa/ptx/module.h"
+
+namespace tcsim::isa {
+
+constexpr int kLanes = 32;  // warp size: architectural, the same on every machine
+constexpr uint32_t kFullMask = 0xffffffffu;
+
+enum class AccessKind : uint8_t { none, load, store, atomic, ldmatrix, stmatrix, cp_async, prefetch };
+
+/// Addresses of the last memory instruction, for the timing model. Shared and local addresses are byte offsets in their window.
+struct Access {
+  AccessKind kind = AccessKind::none;
+  Space space = Space::none;  // resolved: never generic
+  uint8_t bytes = 0;          // per lane (ldmatrix: 16 per row address)
+  bool cache_global = false;  // .cg and friends: not kept in L1
+  uint32_t mask = 0;          // lanes (ldmatrix: lanes whose row addresses are used)
+  std::array<uint64_t, kLanes> address;
+};
+
+/// A cp.async that was issued: src (global) -> dst (shared offset), n source bytes of `bytes`, the rest zeros.
+struct AsyncCopy {
+  uint32_t mask = 0;
+  uint8_t bytes = 0;  // 4, 8 or 16 per lane
+  std::array<uint8_t, kLanes> src_bytes;
+  std::array<uint32_t, kLanes> dst;
+  std::array<uint64_t, kLanes> src;
+};
+
+enum class Control : uint8_t {
+  next,
+  branch,          // lanes in fx.lanes go to inst.target
+  exit,            // lanes in fx.lanes end
+  barrier,         // CTA barrier: fx.barrier
+  warp_barrier,    // bar.warp.sync / *.sync with a partial member mask: fx.lanes = members that must arrive
+  async_commit,    // cp.async.commit_group
+  async_wait,      // cp.async.wait_group: fx.count groups may stay pending (wait_all: 0 and also uncommitted ones)
+  async_arrive,    // cp.async.mbarrier.arrive: fx.count = shared offset of the mbarrier, fx.flag = noinc
+  sleep,           // nanosleep: fx.count nanoseconds
+  trap
+};
+
+struct BarrierRequest {
+  uint32_t id = 0, threads = 0;        // threads 0: all of the CTA
+  enum class Kind : uint8_t { sync, arrive, red_popc, red_and, red_or } kind = Kind::sync;
+  uint32_t predicate = 0;              // lanes that contribute true (red)
+  bool aligned = true;
+};
+
+/// The user's fault found while executing: becomes a Diagnostic with the instruction's place and exit code 3.
+struct Fault {
+  const char* kind = nullptr;  // "out-of-bounds", "misaligned", "illegal-instruction", "barrier-misuse"
+  int lane = -1;
+  uint64_t address = 0;
+  std::string text;
+};
+
+struct Effects {
+  Control control = Control::next;
+  bool flag = false;
+  uint32_t lanes = 0;
+  uint64_t count = 0;
+  BarrierRequest barrier;
+  Access access;
+  AsyncCopy copy;
+  bool has_copy = false;
+  Fault fault;
+
+  void reset() { control = Control::next; has_copy = false; access.kind = AccessKind::none; }
+};
+
+/// Fixed facts of the running warp, and its CTA's memories.
+struct ExecContext {
+  uint32_t* regs = nullptr;   // slot s, lane l: regs[s * 32 + l]; 64-bit registers: u64 lanes from slot s on
+  uint32_t* preds = nullptr;  // predicate p: lane mask preds[p]
+  uint32_t warp_lanes = kFullMask;  // lanes that exist (last warp of a CTA may be partial)
+  uint32_t active = kFullMask;      // lanes of the current split, before the guard
+  GlobalMemory* global = nullptr;
+  WindowMemory* shared = nullptr;   // of the CTA
+  WindowMemory* local = nullptr;    // of the warp: lane-major, kernel.local_bytes each
+  const uint8_t* params = nullptr;
+  uint32_t param_bytes = 0;
+  const uint8_t* constants = nullptr;
+  uint32_t constant_bytes = 0;
+  uint32_t* carry = nullptr;        // condition code CC.CF: lane mask
+  uint64_t clock = 0;               // %clock, %clock64: cycle (timing) or instruction count (functional)
+  uint64_t globaltimer_ns = 0;
+  Effects fx;
+
+  // Register access. T is uint32_t or uint64_t (or float, double, ...of that size).
+  template <class T>
+  T* reg(int32_t slot) { return reinterpret_cast<T*>(regs + static_cast<ptrdiff_t>(slot) * kLanes); }
+  /// Lanes of a source operand: a register or an immediate's 32 equal lanes.
+  template <class T>
+  const T* src(const Operand& op) {
+    return op.kind == Operand::Kind::constant ? static_cast<const T*>(op.lanes) : reg<T>(op.slot);
+  }
+  uint32_t pred(const Operand& op) const { return op.negated ? ~preds[op.slot] : preds[op.slot]; }
+  void set_pred(int32_t slot, uint32_t value, uint32_t mask) { preds[slot] = (preds[slot] & ~mask) | (value & mask); }
+};
+
+/// d = f(a[l], ...) for the lanes in mask: the loop vectorises when all lanes are on.
+template <class D, class F>
+inline void for_lanes(D* d, uint32_t mask, F&& f) {
+  if (mask == kFullMask) {
+    for (int l = 0; l < kLanes; ++l) d[l] = f(l);
+  } else {
+    for (int l = 0; l < kLanes; ++l)
+      if (mask >> l & 1) d[l] = f(l);
+  }
+}
+
+}  // namespace tcsim::isa

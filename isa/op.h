@@ -1,0 +1,76 @@
+// What an instruction is (Op), and which timing class it belongs to (a key into the machine file, never a number).
+#pragma once
+#include <cstdint>
+#include <string_view>
+
+namespace tcsim::isa {
+
+/// One value per base operation. Variants that the lowering must tell apart (lo/hi/wide) have their own.
+enum class Op : uint16_t {
+  invalid,
+  // integer
+  add, sub, mul_lo, mul_hi, mul_wide, mad_lo, mad_hi, mad_wide, mul24, mad24, sad, div, rem, abs, neg, min, max,
+  popc, clz, bfind, fns, brev, bfe, bfi, szext, bmsk, dp4a, dp2a, addc, subc, madc,
+  // floating point (add..max above serve both; type tells)
+  fma, rcp, sqrt, rsqrt, sin, cos, lg2, ex2, tanh, copysign, testp,
+  // compare and select
+  setp, set, selp, slct,
+  // logic and shift
+  and_, or_, xor_, not_, cnot, lop3, shl, shr, shf,
+  // moves
+  mov, prmt, cvt, cvta, isspacep, mapa, shfl, vote, match, redux, activemask, elect,
+  // memory
+  ld, ldu, st, atom, red, prefetch, prefetchu, createpolicy, applypriority, discard, fence, membar,
+  cp_async, cp_async_commit, cp_async_wait, cp_async_mbarrier_arrive,
+  // synchronisation
+  bar_sync, bar_arrive, bar_red, bar_warp, mbarrier_init, mbarrier_inval, mbarrier_arrive, mbarrier_arrive_drop,
+  mbarrier_expect_tx, mbarrier_complete_tx, mbarrier_test_wait, mbarrier_try_wait, mbarrier_pending_count,
+  griddepcontrol, nanosleep,
+  // control
+  bra, brx, call, ret, exit, trap, brkpt, pmevent, label_nop,
+  // stack and misc
+  alloca, stacksave, stackrestore, setmaxnreg,
+  // matrix
+  mma, mma_sp, wmma_load, wmma_store, wmma_mma, ldmatrix, stmatrix, movmatrix,
+  count
+};
+
+std::string_view name(Op op);
+
+/// Key of a latency/interval entry in the machine file: [timing.<name>]. One machine operation has exactly one.
+enum class TimingClass : uint8_t {
+  none,     // costs nothing: folded away by the lowering
+  nop,
+  alu,      // IADD3, LOP3, SEL, PRMT, SHF, MOV, VOTE-free integer work on the ALU pipe
+  isetp,    // compare to predicate
+  imad,     // 32-bit multiply-add on the FMA-heavy pipe
+  imad_wide,
+  fma,      // FFMA, FADD, FMUL
+  half,     // HFMA2, HADD2, HMUL2
+  fp64,
+  mufu,     // ex2, lg2, rcp, rsq, sin, cos, tanh
+  cvt,      // conversions on the XU pipe (I2F, F2I, F2F)
+  cvt_pack, // F2FP: two floats to a packed pair
+  popc,     // POPC, FLO, BREV
+  shfl,
+  vote,
+  redux,
+  s2r,      // special registers
+  uniform,  // uniform datapath
+  branch,
+  bar,      // bar.sync and friends
+  bar_warp, // WARPSYNC
+  membar_cta,
+  membar_gl,
+  depbar,   // cp.async.wait_group
+  ldc,      // constant bank and parameters
+  lds, sts, ldsm, stsm, movm, atoms,
+  ldg, stg, ldl, stl, atomg, red, ldgsts,
+  mma,      // tensor core; the shape and types select the row in the machine file
+  nanosleep,
+  count
+};
+
+std::string_view name(TimingClass timing);
+
+}  // namespace tcsim::isa
