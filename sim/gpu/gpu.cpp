@@ -1,0 +1,214 @@
+#include "sim/gpu/gpu.h"
+
+#include <fmt/format.h>
+
+#include <barrier>
+#include <chrono>
+#include <thread>
+
+#include "sim/gpu/cta_scheduler.h"
+
+namespace tcsim::sim {
+namespace {
+
+/// Runs the SMs of a quantum on a fixed set of threads; each thread takes SMs from a shared counter.
+class SmPool {
+ public:
+  SmPool(std::vector<std::unique_ptr<Sm>>& sms, uint32_t threads) : sms_(sms), start_(threads), end_(threads) {
+    for (uint32_t i = 1; i < threads; ++i) workers_.emplace_back([this] { work(); });
+  }
+  ~SmPool() {
+    stop_ = true;
+    if (!workers_.empty()) start_.arrive_and_wait();
+    for (auto& worker : workers_) worker.join();
+  }
+  void run(Cycle until) {
+    until_ = until;
+    next_ = 0;
+    if (workers_.empty()) return take();
+    start_.arrive_and_wait();
+    take();
+    end_.arrive_and_wait();
+    for (auto& error : errors_)
+      if (error) std::rethrow_exception(error);
+  }
+
+ private:
+  void take() {
+    for (uint32_t i; (i = next_.fetch_add(1)) < sms_.size();)
+      if (sms_[i]->next_event() < until_) sms_[i]->run(until_);
+  }
+  void work() {
+    while (true) {
+      start_.arrive_and_wait();
+      if (stop_) return;
+      try {
+        take();
+      } catch (...) {
+        errors_.push_back(std::current_exception());
+      }
+      end_.arrive_and_wait();
+    }
+  }
+  std::vector<std::unique_ptr<Sm>>& sms_;
+  std::vector<std::thread> workers_;
+  std::barrier<> start_, end_;
+  std::atomic<uint32_t> next_ = 0;
+  std::vector<std::exception_ptr> errors_;
+  Cycle until_ = 0;
+  bool stop_ = false;
+};
+
+/// CTAs talk to each other through global memory in the middle of a kernel: their order must not depend on threads.
+bool communicates(const isa::Kernel& kernel) {
+  for (const isa::Inst& inst : kernel.insts) {
+    if ((inst.op == isa::Op::atom || inst.op == isa::Op::red) && inst.space != isa::Space::shared) return true;
+    if (inst.op == isa::Op::ld && inst.space != isa::Space::shared &&
+        (inst.text.find(".volatile") != std::string_view::npos || inst.text.find(".acquire") != std::string_view::npos ||
+         inst.text.find(".relaxed") != std::string_view::npos))
+      return true;
+  }
+  return false;
+}
+
+void report_deadlock(const KernelRun& run, const std::vector<std::unique_ptr<Sm>>& sms, Cycle now, Diagnostics& diags) {
+  std::vector<std::string> waiters;
+  for (const auto& sm : sms)
+    for (auto& line : sm->describe_waiters()) waiters.push_back(std::move(line));
+  std::string text = fmt::format("no warp can go on after cycle {}; {} warps wait", now, waiters.size());
+  for (size_t i = 0; i < waiters.size() && i < 16; ++i) text += "\n  " + waiters[i];
+  if (waiters.size() > 16) text += fmt::format("\n  and {} more", waiters.size() - 16);
+  diags.error("deadlock", {run.module->path, run.kernel->line, 1}, text);
+}
+
+void add(SmCounters& to, const SmCounters& from) {
+  static_assert(sizeof(SmCounters) % sizeof(uint64_t) == 0);
+  auto* a = reinterpret_cast<uint64_t*>(&to);
+  const auto* b = reinterpret_cast<const uint64_t*>(&from);
+  for (size_t i = 0; i < sizeof(SmCounters) / sizeof(uint64_t); ++i) a[i] += b[i];
+}
+
+void add(OpStats& to, const OpStats& from) {
+  to.executed += from.executed;
+  to.threads += from.threads;
+  to.wavefronts += from.wavefronts;
+  to.wavefronts_ideal += from.wavefronts_ideal;
+  to.sectors += from.sectors;
+  to.lines += from.lines;
+  to.l1_hits += from.l1_hits;
+  for (size_t i = 0; i < kStalls; ++i) to.stalls[i] += from.stalls[i];
+}
+
+/// Serves the requests that left the SMs in the last quantum.
+void exchange(std::vector<std::unique_ptr<Sm>>& sms, MemorySystem& memory, std::vector<MemRequest>& all) {
+  all.clear();
+  for (auto& sm : sms) {
+    all.insert(all.end(), sm->outbox.begin(), sm->outbox.end());
+    sm->outbox.clear();
+  }
+  std::stable_sort(all.begin(), all.end(), [](const MemRequest& a, const MemRequest& b) { return a.cycle != b.cycle ? a.cycle < b.cycle : a.sm < b.sm; });
+  for (const MemRequest& request : all) sms[request.sm]->respond(request.id, memory.serve(request));
+}
+
+class Simulation {
+ public:
+  Simulation(const KernelRun& run, isa::GlobalMemory& global, const SimOptions& options, Diagnostics& diags)
+      : run_(run), options_(options), diags_(diags), memory_(*run.machine), scheduler_(*run.launch, *run.machine) {
+    for (uint32_t i = 0; i < run.machine->chip.sms; ++i) sms_.push_back(std::make_unique<Sm>(run, i, global));
+  }
+
+  bool run() {
+    const uint32_t threads = communicates(*run_.kernel) ? 1 : std::max<uint32_t>(1, options_.threads);
+    SmPool pool(sms_, threads);
+    scheduler_.place_first(sms_);
+    std::vector<MemRequest> requests;
+    Cycle now = 0;
+    while (true) {
+      Cycle next = kNever;
+      for (const auto& sm : sms_) next = std::min(next, sm->next_event());
+      if (next == kNever) break;
+      now = next;
+      Cycle quantum = memory_.min_latency();
+      if (!scheduler_.all_placed()) quantum = std::min<Cycle>(quantum, std::max<uint32_t>(1, run_.machine->launch.cta_cycles));
+      pool.run(now + quantum);
+      if (collect_faults()) return false;
+      exchange(sms_, memory_, requests);
+      scheduler_.refill(sms_);
+      tell_progress(now);
+    }
+    if (scheduler_.done() != scheduler_.total()) {
+      report_deadlock(run_, sms_, now, diags_);
+      return false;
+    }
+    return true;
+  }
+
+  void finish(SimResult& result) {
+    Cycle first = kNever, last = 0;
+    result.ops.resize(run_.program->step_count());
+    for (const auto& sm : sms_) {
+      first = std::min(first, sm->first_issue());
+      last = std::max(last, sm->last_active());
+      add(result.counters, sm->counters);
+      result.active_cycles.push_back(sm->counters.active_cycles);
+      for (size_t i = 0; i < result.ops.size(); ++i) add(result.ops[i], sm->ops[i]);
+      for (const auto& note : sm->conflict_notes) result.conflict_notes.insert(note);
+    }
+    const cfg::LaunchCost& launch = run_.machine->launch;
+    result.memory = memory_.counters();
+    result.kernel_cycles = last - std::min(first, last);
+    // The empty kernel's cost holds its own start; what comes after the last CTA is the rest of it.
+    result.cycles = last + (launch.overhead_cycles - std::min(launch.overhead_cycles, launch.start_cycles));
+  }
+
+ private:
+  bool collect_faults() {
+    for (const auto& sm : sms_)
+      for (const Diagnostic& fault : sm->faults) diags_.add(fault);
+    return diags_.has_errors();
+  }
+  void tell_progress(Cycle now) {
+    if (!options_.progress) return;
+    uint64_t instructions = 0;
+    for (const auto& sm : sms_) instructions += sm->counters.inst_executed;
+    options_.progress({instructions, now, scheduler_.done(), scheduler_.total()});
+  }
+
+  const KernelRun& run_;
+  const SimOptions& options_;
+  Diagnostics& diags_;
+  MemorySystem memory_;
+  CtaScheduler scheduler_;
+  std::vector<std::unique_ptr<Sm>> sms_;
+};
+
+}  // namespace
+
+SimResult simulate(const isa::Module& module, const isa::Kernel& kernel, const isa::LaunchInfo& launch, isa::GlobalMemory& memory,
+                   const cfg::Machine& machine, const SimOptions& options, Diagnostics& diags) {
+  const auto begin = std::chrono::steady_clock::now();
+  SimResult result;
+  result.program = lower(module, kernel, machine, {.registers = options.registers}, diags);
+  if (diags.has_errors()) return result;
+  result.occupancy = compute_occupancy(kernel, launch, result.program.registers, machine, {module.path, kernel.line, 1}, diags);
+  if (diags.has_errors()) return result;
+  KernelRun run;
+  run.module = &module;
+  run.kernel = &kernel;
+  run.program = &result.program;
+  run.launch = &launch;
+  run.machine = &machine;
+  run.values_known = options.mode == Mode::full;
+  run.warps_per_cta = result.occupancy.warps_per_cta;
+  // No more slots than CTAs can come to an SM.
+  const uint64_t share = (launch.grid.count() + machine.chip.sms - 1) / machine.chip.sms;
+  run.ctas_per_sm = static_cast<uint32_t>(std::min<uint64_t>(result.occupancy.ctas_per_sm, share));
+  run.l1_bytes = result.occupancy.l1_bytes;
+  Simulation simulation(run, memory, options, diags);
+  result.ok = simulation.run();
+  simulation.finish(result);
+  result.wall_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  return result;
+}
+
+}  // namespace tcsim::sim

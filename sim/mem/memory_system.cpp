@@ -1,0 +1,141 @@
+#include "sim/mem/memory_system.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+namespace tcsim::sim {
+namespace {
+
+/// Spreads line addresses over slices and channels as the hardware's undocumented hash does: evenly for any stride.
+uint64_t mix(uint64_t x) {
+  x ^= x >> 31;
+  x *= 0x7fb5d329728ea185ull;
+  x ^= x >> 27;
+  x *= 0x81dadef4bc2dd44dull;
+  return x ^ x >> 33;
+}
+
+/// Takes `cost` cycles of a resource that is next free at `free`, not before `now`. Returns the start.
+double take(double& free, double now, double cost) {
+  const double start = std::max(free, now);
+  free = start + cost;
+  return start;
+}
+
+}  // namespace
+
+MemorySystem::MemorySystem(const cfg::Machine& machine) : machine_(machine) {
+  const auto& l2 = machine.l2;
+  slices_ = l2.slices;
+  ways_ = l2.ways;
+  sms_ = machine.chip.sms;
+  partitions_ = machine.chip.partitions;
+  channels_ = machine.dram.channels;
+  sets_ = std::max<uint32_t>(1, static_cast<uint32_t>(l2.bytes / l2.line_bytes / slices_ / ways_));
+  min_latency_ = std::min(l2.near_cycles, l2.far_cycles);
+  slice_cycles_per_sector_ = l2.sector_bytes / l2.slice_bytes_per_cycle;
+  link_cycles_per_sector_ = l2.sector_bytes / l2.partition_bytes_per_cycle;
+  fill_cycles_per_sector_ = l2.sector_bytes / machine.l1.fill_bytes_per_cycle;
+  store_cycles_per_sector_ = l2.sector_bytes / machine.l1.store_bytes_per_cycle;
+  channel_cycles_per_byte_ = channels_ / machine.dram.bytes_per_cycle;
+  lines_.resize(size_t{slices_} * sets_ * ways_);
+  slice_free_.resize(slices_);
+  link_free_.resize(partitions_);
+  fill_free_.resize(sms_);
+  store_free_.resize(sms_);
+  channel_free_.resize(channels_);
+}
+
+MemorySystem::Place MemorySystem::place_of(uint64_t line) const {
+  const uint64_t h = mix(line);
+  return {static_cast<uint32_t>(h % slices_), static_cast<uint32_t>((h >> 32) % sets_)};
+}
+
+MemorySystem::Line& MemorySystem::find_or_evict(Place place, uint64_t line, Cycle now, bool& hit) {
+  Line* set = &lines_[(size_t{place.slice} * sets_ + place.set) * ways_];
+  Line* victim = set;
+  for (uint32_t way = 0; way < ways_; ++way) {
+    if (set[way].tag == line) {
+      hit = true;
+      set[way].used = ++stamp_;
+      return set[way];
+    }
+    if (set[way].used < victim->used) victim = &set[way];
+  }
+  hit = false;
+  if (victim->dirty != 0) write_back(victim->tag, victim->dirty, now);
+  *victim = Line{line, 0, ++stamp_, 0, 0};
+  return *victim;
+}
+
+Cycle MemorySystem::fetch_from_dram(uint64_t line, uint32_t sectors, Cycle now) {
+  const uint32_t bytes = std::max<uint32_t>(static_cast<uint32_t>(std::popcount(sectors)) * machine_.l2.sector_bytes, machine_.dram.access_bytes);
+  counters_.dram_read_bytes += static_cast<uint64_t>(std::popcount(sectors)) * machine_.l2.sector_bytes;
+  double& free = channel_free_[mix(line * machine_.l2.line_bytes / 512 + 0x9e37) % channels_];
+  double start = static_cast<double>(now);
+  if (machine_.dram.tlb_page_bytes != 0) {
+    // The first touch of a page waits for its translation; later ones that come before it do, too.
+    const uint64_t page = (line * machine_.l2.line_bytes / machine_.dram.tlb_page_bytes) & 0xffff;
+    if (tlb_.size() <= page) tlb_.resize(page + 1, kNever);
+    if (tlb_[page] == kNever) tlb_[page] = now + machine_.dram.tlb_miss_cycles;
+    start = std::max<double>(start, static_cast<double>(tlb_[page]));
+  }
+  const double served = take(free, start, bytes * channel_cycles_per_byte_) + bytes * channel_cycles_per_byte_;
+  return static_cast<Cycle>(std::ceil(served)) + machine_.dram.extra_cycles;
+}
+
+void MemorySystem::write_back(uint64_t line, uint32_t sectors, Cycle now) {
+  const uint32_t bytes = static_cast<uint32_t>(std::popcount(sectors)) * machine_.l2.sector_bytes;
+  counters_.dram_write_bytes += bytes;
+  take(channel_free_[mix(line * machine_.l2.line_bytes / 512 + 0x9e37) % channels_], static_cast<double>(now), bytes * channel_cycles_per_byte_);
+}
+
+Cycle MemorySystem::serve(const MemRequest& request) {
+  const Place place = place_of(request.line);
+  const uint32_t count = static_cast<uint32_t>(std::popcount(request.sectors));
+  const bool far = partition_of_sm(request.sm) != partition_of_slice(place.slice);
+  const bool is_write = request.kind != MemRequest::Kind::read;
+  double now = static_cast<double>(request.cycle);
+
+  if (is_write) {
+    now = take(store_free_[request.sm], now, count * store_cycles_per_sector_);
+  }
+  if (far) {
+    now = take(link_free_[partition_of_slice(place.slice)], now, count * link_cycles_per_sector_);
+    counters_.far_sectors += count;
+  }
+  double cost = count * slice_cycles_per_sector_;
+  if (is_write) cost = std::max(cost, count * machine_.l2.write_cycles_per_sector);
+  if (request.kind == MemRequest::Kind::atomic || request.kind == MemRequest::Kind::reduction) cost = std::max<double>(cost, count * machine_.l2.atomic_cycles);
+  now = take(slice_free_[place.slice], now, cost);
+
+  bool hit = false;
+  Line& line = find_or_evict(place, request.line, static_cast<Cycle>(now), hit);
+  counters_.l2_sectors_lookup += count;
+  const uint8_t missing = static_cast<uint8_t>(request.sectors & ~line.valid);
+  counters_.l2_sectors_hit += count - static_cast<uint32_t>(std::popcount(missing));
+  Cycle data = static_cast<Cycle>(now);
+  if (request.kind == MemRequest::Kind::write) {
+    counters_.l2_sectors_write += count;
+    line.valid |= request.sectors;  // full sectors: no fill needed
+    line.dirty |= request.sectors;
+  } else {
+    if (is_write) { counters_.l2_sectors_write += count; line.dirty |= request.sectors; } else counters_.l2_sectors_read += count;
+    if (missing != 0) {
+      line.ready = std::max(line.ready, fetch_from_dram(request.line, missing, static_cast<Cycle>(now)));
+      line.valid |= missing;
+    }
+    data = std::max(data, line.ready);
+  }
+  const Cycle base = far ? machine_.l2.far_cycles : machine_.l2.near_cycles;
+  double done = static_cast<double>(data) + base;
+  if (request.kind == MemRequest::Kind::read || request.kind == MemRequest::Kind::atomic) {
+    // The SM's ingress port: later responses queue behind this one.
+    const double width = count * fill_cycles_per_sector_;
+    done = take(fill_free_[request.sm], done - width, width) + width;
+  }
+  return std::max<Cycle>(static_cast<Cycle>(std::ceil(done)), request.cycle + min_latency_);
+}
+
+}  // namespace tcsim::sim

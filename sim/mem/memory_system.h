@@ -1,0 +1,69 @@
+// The memory system below the SMs: crossbar ports, two-partition L2 with slices and sectors, HBM channels.
+//
+// Requests carry one 128-byte line and a mask of its 32-byte sectors. Every resource is a queue with a time at which it
+// is next free; serving a request in arrival order moves those times. Requests must come in (cycle, SM, sequence) order.
+//
+//   Response r = memory.serve(request);   // r.cycle: when the data can be used in the SM (or the write is acknowledged)
+#pragma once
+#include <cstdint>
+#include <vector>
+
+#include "sim/config/machine.h"
+#include "sim/engine/types.h"
+
+namespace tcsim::sim {
+
+struct MemRequest {
+  enum class Kind : uint8_t { read, write, atomic, reduction };
+  Cycle cycle = 0;       // leaves the SM
+  uint64_t line = 0;     // byte address / line size
+  uint32_t id = 0;       // the SM's own
+  uint16_t sm = 0;
+  Kind kind = Kind::read;
+  uint8_t sectors = 0;   // mask
+};
+
+struct MemCounters {
+  uint64_t l2_sectors_read = 0, l2_sectors_write = 0, l2_sectors_hit = 0, l2_sectors_lookup = 0, far_sectors = 0;
+  uint64_t dram_read_bytes = 0, dram_write_bytes = 0;
+};
+
+class MemorySystem {
+ public:
+  explicit MemorySystem(const cfg::Machine& machine);
+
+  /// When the response reaches the SM. Never earlier than request.cycle + min_latency().
+  Cycle serve(const MemRequest& request);
+  /// Smallest distance from a request to its response: the look-ahead between SMs.
+  Cycle min_latency() const { return min_latency_; }
+  /// Dirty sectors that a flush at the end would write (ncu counts what has been written back; the rest stays in L2).
+  const MemCounters& counters() const { return counters_; }
+
+ private:
+  struct Line {
+    uint64_t tag = ~0ull;
+    Cycle ready = 0;        // when a fill in flight arrives
+    uint32_t used = 0;      // LRU stamp
+    uint8_t valid = 0, dirty = 0;
+  };
+  struct Place { uint32_t slice, set; };
+
+  Place place_of(uint64_t line) const;
+  Line& find_or_evict(Place place, uint64_t line, Cycle now, bool& hit);
+  Cycle fetch_from_dram(uint64_t line, uint32_t sectors, Cycle now);
+  void write_back(uint64_t line, uint32_t sectors, Cycle now);
+  uint32_t partition_of_sm(uint32_t sm) const { return sm * partitions_ / sms_; }
+  uint32_t partition_of_slice(uint32_t slice) const { return slice * partitions_ / slices_; }
+
+  const cfg::Machine& machine_;
+  uint32_t slices_, sets_, ways_, partitions_, sms_, channels_;
+  Cycle min_latency_;
+  double slice_cycles_per_sector_, link_cycles_per_sector_, fill_cycles_per_sector_, store_cycles_per_sector_, channel_cycles_per_byte_;
+  uint32_t stamp_ = 0;
+  std::vector<Line> lines_;
+  std::vector<double> slice_free_, link_free_, fill_free_, store_free_, channel_free_;
+  std::vector<Cycle> tlb_;   // cycle at which a page's translation is known
+  MemCounters counters_;
+};
+
+}  // namespace tcsim::sim

@@ -1,0 +1,103 @@
+#include "sim/mem/memory_system.h"
+
+#include <gtest/gtest.h>
+
+namespace tcsim::sim {
+namespace {
+
+/// Small round numbers, so that every expectation below is hand arithmetic.
+cfg::Machine machine() {
+  cfg::Machine m;
+  m.chip.sms = 4;
+  m.chip.partitions = 1;
+  m.l1.fill_bytes_per_cycle = 64;
+  m.l1.store_bytes_per_cycle = 32;
+  m.l2 = {.bytes = 1 << 20, .slices = 1, .ways = 16, .line_bytes = 128, .sector_bytes = 32, .near_cycles = 200, .far_cycles = 300,
+          .slice_bytes_per_cycle = 64, .partition_bytes_per_cycle = 1e9, .write_cycles_per_sector = 0.5, .atomic_cycles = 2};
+  m.dram = {.channels = 1, .bytes_per_cycle = 32, .extra_cycles = 300, .access_bytes = 32, .tlb_miss_cycles = 0, .tlb_page_bytes = 0};
+  return m;
+}
+
+MemRequest read(Cycle cycle, uint64_t line, uint8_t sectors = 0xf, uint16_t sm = 0) { return {cycle, line, 0, sm, MemRequest::Kind::read, sectors}; }
+
+TEST(MemorySystem, MissThenHit) {
+  const auto m = machine();
+  MemorySystem memory(m);
+  // Miss: 4 sectors of DRAM at 32 B/cycle = 4 cycles, + 300 + 200.
+  EXPECT_EQ(memory.serve(read(1000, 7)), 1000u + 4 + 300 + 200);
+  EXPECT_EQ(memory.counters().dram_read_bytes, 128u);
+  // Hit: unloaded near latency.
+  EXPECT_EQ(memory.serve(read(5000, 7)), 5200u);
+  EXPECT_EQ(memory.counters().l2_sectors_hit, 4u);
+  EXPECT_EQ(memory.counters().l2_sectors_lookup, 8u);
+}
+
+TEST(MemorySystem, OnlyMissingSectorsAreFetched) {
+  const auto m = machine();
+  MemorySystem memory(m);
+  memory.serve(read(0, 7, 0x1));
+  memory.serve(read(4000, 7, 0x3));
+  EXPECT_EQ(memory.counters().dram_read_bytes, 64u);
+  EXPECT_EQ(memory.counters().l2_sectors_hit, 1u);
+}
+
+TEST(MemorySystem, HitUnderMissWaitsForTheFill) {
+  const auto m = machine();
+  MemorySystem memory(m);
+  const Cycle first = memory.serve(read(1000, 7, 0xf, 0));
+  const Cycle second = memory.serve(read(1010, 7, 0xf, 1));
+  EXPECT_EQ(first, 1504u);
+  EXPECT_EQ(second, 1504u);  // the other SM's port is free: the data arrive at L2 at 1304, + 200
+  EXPECT_EQ(memory.counters().dram_read_bytes, 128u);
+}
+
+TEST(MemorySystem, BandwidthOfSlicePortAndChannel) {
+  const auto m = machine();
+  MemorySystem memory(m);
+  for (uint64_t line = 0; line < 64; ++line) memory.serve(read(0, line));
+  // DRAM: 64 lines of 128 B at 32 B/cycle: the last is served at 256, + 300 + 200.
+  EXPECT_EQ(memory.serve(read(0, 64)), 65u * 4 + 300 + 200);
+  // L2 hits from one SM: the slice and the port both move 128 B in 2 cycles; the 64th ends 63 * 2 cycles later.
+  MemorySystem warm(m);
+  for (uint64_t line = 0; line < 64; ++line) warm.serve(read(0, line));
+  Cycle last = 0;
+  for (uint64_t line = 0; line < 64; ++line) last = warm.serve(read(10000, line));
+  EXPECT_EQ(last, 10000u + 200 + 63 * 2);
+}
+
+TEST(MemorySystem, WritesMakeDirtySectorsAndAreAcknowledged) {
+  const auto m = machine();
+  MemorySystem memory(m);
+  // 4 sectors through the store port at 32 B/cycle; the first starts at once.
+  EXPECT_EQ(memory.serve({100, 9, 0, 0, MemRequest::Kind::write, 0xf}), 300u);
+  EXPECT_EQ(memory.serve({100, 10, 0, 0, MemRequest::Kind::write, 0xf}), 304u);
+  EXPECT_EQ(memory.counters().l2_sectors_write, 8u);
+  EXPECT_EQ(memory.counters().dram_read_bytes, 0u);  // whole sectors: nothing to fetch
+}
+
+TEST(MemorySystem, FarPartitionIsFarther) {
+  auto m = machine();
+  m.chip.partitions = 2;
+  m.l2.slices = 2;
+  MemorySystem memory(m);
+  // SMs 0-1 and 2-3 are in different partitions: of two SMs one is near and one is far, whatever slice the line is in.
+  memory.serve(read(0, 7, 0xf, 0));
+  const Cycle a = memory.serve(read(10000, 7, 0xf, 0)) - 10000, b = memory.serve(read(20000, 7, 0xf, 3)) - 20000;
+  EXPECT_EQ(std::min(a, b), 200u);
+  EXPECT_EQ(std::max(a, b), 300u);
+}
+
+TEST(MemorySystem, CapacityEvictsTheLeastRecentlyUsed) {
+  auto m = machine();
+  m.l2.bytes = 16 * 128;  // one set of 16 ways
+  MemorySystem memory(m);
+  for (uint64_t line = 0; line < 17; ++line) memory.serve(read(line * 1000, line));
+  const uint64_t before = memory.counters().dram_read_bytes;
+  memory.serve(read(50000, 16));
+  EXPECT_EQ(memory.counters().dram_read_bytes, before);
+  memory.serve(read(60000, 0));
+  EXPECT_EQ(memory.counters().dram_read_bytes, before + 128);
+}
+
+}  // namespace
+}  // namespace tcsim::sim

@@ -1,0 +1,277 @@
+// Shared-memory instructions in the MIO pipe, global ones through LSU and L1, cp.async.
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+#include "isa/insn/mbarrier.h"
+#include "sim/sm/pipes.h"
+#include "sim/sm/sm.h"
+
+namespace tcsim::sim {
+namespace {
+
+Cycle up(double cycles) { return static_cast<Cycle>(std::ceil(cycles)); }
+
+/// Remembers when the newest entry leaves a queue of fixed depth; returns when the queue has room again.
+Cycle push(std::vector<Cycle>& starts, uint32_t& head, Cycle start) {
+  starts[head] = start;
+  head = (head + 1) % starts.size();
+  return starts[head];
+}
+
+}  // namespace
+
+Cycle Sm::enter_mio(SubCore& core, double cost) {
+  const double start = std::max(mio_free_, static_cast<double>(now_));
+  counters.arbitration_cycles += static_cast<uint64_t>(start) - now_;
+  mio_free_ = start + std::max<double>(cost, m_.smem.issue_interval);
+  Cycle& free = core.pipe_free[static_cast<size_t>(Pipe::mio)];
+  free = std::max(free, push(core.mio_starts, core.mio_head, up(start)));
+  return up(start);
+}
+
+Cycle Sm::enter_lsu(SubCore& core, double cost) {
+  const double start = std::max(lsu_free_, static_cast<double>(now_));
+  lsu_free_ = start + cost;
+  Cycle& free = core.pipe_free[static_cast<size_t>(Pipe::lsu)];
+  free = std::max(free, push(core.lsu_starts, core.lsu_head, up(start)));
+  return up(start);
+}
+
+/// A shared-memory instruction: its wavefronts in the pipe. Returns when the result can be used.
+Cycle Sm::shared_access(SubCore& core, const MachineOp& op, const isa::Access& access) {
+  const Wavefronts w = count_wavefronts(access, banks_);
+  const bool store = access.kind == isa::AccessKind::store || access.kind == isa::AccessKind::stmatrix;
+  const double per_wavefront = store ? m_.smem.store_wavefront_cycles : m_.smem.wavefront_cycles;
+  OpStats& stats = ops[static_cast<size_t>(&op - run_.program->ops.data())];
+  stats.wavefronts += w.total;
+  stats.wavefronts_ideal += w.ideal;
+  (store ? counters.wavefronts_st : counters.wavefronts_ld) += w.total;
+  (store ? counters.ideal_st : counters.ideal_ld) += w.ideal;
+  if (access.kind == isa::AccessKind::ldmatrix) counters.conflicts_ldsm += w.conflicts();
+  if (access.kind == isa::AccessKind::stmatrix) counters.conflicts_stsm += w.conflicts();
+  if (w.conflicts() != 0 && !conflict_notes.contains(op.inst)) conflict_notes.emplace(op.inst, describe_conflict(access, banks_));
+  const Cycle start = enter_mio(core, w.total * per_wavefront);
+  return start + m_.of(op.timing).latency + up((w.total - 1) * per_wavefront);
+}
+
+void Sm::memory_op(SubCore& core, uint32_t slot, const MachineOp& op, Cycle& ready, bool& pending, uint32_t& load_slot) {
+  const isa::Effects& fx = warps_[slot].warp->ctx.fx;
+  if (fx.has_copy) return async_copy(core, slot);
+  if (fx.access.kind == isa::AccessKind::none || fx.access.mask == 0) {
+    // No address: shfl, s2r, or all lanes predicated off.
+    if (core.pipe[warps_[slot].place] == Pipe::mio) ready = enter_mio(core, 0) + m_.of(op.timing).latency;
+    return;
+  }
+  if (fx.access.space == isa::Space::shared) {
+    ready = shared_access(core, op, fx.access);
+    return;
+  }
+  if (fx.access.space == isa::Space::param || fx.access.space == isa::Space::constant) return;
+  switch (fx.access.kind) {
+    case isa::AccessKind::store: global_store(core, slot, false, pending, load_slot); break;
+    case isa::AccessKind::atomic: global_store(core, slot, op.results != 0, pending, load_slot); break;
+    case isa::AccessKind::prefetch: break;
+    default: global_load(core, slot, op, ready, pending, load_slot); break;
+  }
+}
+
+/// Local memory is private: each warp's window is its own range of line addresses, far from the global ones.
+uint64_t Sm::private_lines(const WarpSlot& w, isa::Space space) const {
+  if (space != isa::Space::local) return 0;
+  const uint64_t slot = static_cast<uint64_t>(&w - warps_.data());
+  return 1ull << 58 | uint64_t{id_} << 40 | slot << 24;
+}
+
+uint32_t Sm::new_load(WarpSlot& w, uint32_t responses, Stall reason) {
+  uint32_t index;
+  if (w.free_loads.empty()) {
+    index = static_cast<uint32_t>(w.loads.size());
+    w.loads.emplace_back();
+  } else {
+    index = w.free_loads.back();
+    w.free_loads.pop_back();
+  }
+  w.loads[index] = {responses, 0, 0, reason, false};
+  return index;
+}
+
+uint32_t Sm::new_request(uint64_t line, uint8_t sectors) {
+  uint32_t id;
+  if (free_requests_.empty()) {
+    id = static_cast<uint32_t>(requests_.size());
+    requests_.emplace_back();
+  } else {
+    id = free_requests_.back();
+    free_requests_.pop_back();
+  }
+  Request& request = requests_[id];
+  request.line = line;
+  request.sectors = sectors;
+  request.in_l1 = request.is_store = false;
+  request.waiters.clear();
+  return id;
+}
+
+uint32_t Sm::send(uint64_t line, uint8_t sectors, MemRequest::Kind kind, Cycle at) {
+  const uint32_t id = new_request(line, sectors);
+  const uint32_t count = static_cast<uint32_t>(std::popcount(sectors));
+  (kind == MemRequest::Kind::read ? counters.read_sectors : counters.write_sectors) += count;
+  const MemRequest request{at, line, id, static_cast<uint16_t>(id_), kind, sectors};
+  if (!held_back_.empty() || inflight_sectors_ + count > m_.l1.miss_queue_sectors) {
+    held_back_.push_back(request);
+  } else {
+    inflight_sectors_ += count;
+    outbox.push_back(request);
+  }
+  return id;
+}
+
+void Sm::global_load(SubCore& core, uint32_t slot, const MachineOp& op, Cycle& ready, bool& pending, uint32_t& load_slot) {
+  const isa::Access& access = warps_[slot].warp->ctx.fx.access;
+  coalesce(access, m_.l1.line_bytes, m_.l1.sector_bytes, lines_);
+  const double data = lines_.sectors * m_.l1.sector_bytes / m_.l1.data_bytes_per_cycle;
+  const Cycle start = enter_lsu(core, std::max(lines_.count * m_.l1.tag_cycles, data));
+  OpStats& stats = ops[static_cast<size_t>(&op - run_.program->ops.data())];
+  stats.lines += lines_.count;
+  stats.sectors += lines_.sectors;
+  counters.l1_lines += lines_.count;
+  counters.l1_sectors += lines_.sectors;
+  WarpSlot& w = warps_[slot];
+  load_slot = new_load(w, 0, Stall::long_scoreboard);
+  uint32_t responses = 0;
+  for (uint32_t i = 0; i < lines_.count; ++i) {
+    const uint64_t line = lines_.lines[i].line | private_lines(w, access.space);
+    const uint8_t sectors = lines_.lines[i].sectors;
+    const Cycle at = start + up(i * m_.l1.tag_cycles);
+    L1Tags::Line* entry = access.cache_global ? nullptr : l1_.access(line);
+    uint8_t missing = sectors;
+    if (entry != nullptr) {
+      missing = static_cast<uint8_t>(sectors & ~entry->valid);
+      counters.l1_sector_hits += static_cast<uint32_t>(std::popcount(static_cast<uint32_t>(sectors & entry->valid)));
+      if ((missing & entry->pending) == missing && missing != 0) {  // on its way already
+        requests_[entry->request].waiters.push_back({static_cast<uint16_t>(slot), static_cast<uint16_t>(load_slot), 0});
+        ++responses;
+        continue;
+      }
+    }
+    if (missing == 0) continue;
+    const uint32_t id = send(line, missing, MemRequest::Kind::read, at);
+    requests_[id].waiters.push_back({static_cast<uint16_t>(slot), static_cast<uint16_t>(load_slot), 0});
+    ++responses;
+    if (entry != nullptr) {
+      requests_[id].in_l1 = true;
+      entry->pending |= missing;
+      entry->request = id;
+    }
+  }
+  stats.l1_hits += responses == 0;
+  if (responses == 0) {
+    w.free_loads.push_back(load_slot);
+    ready = start + m_.l1.hit_cycles + up((lines_.count - 1) * m_.l1.tag_cycles);
+    return;
+  }
+  w.loads[load_slot].responses = responses;
+  pending = true;
+}
+
+void Sm::global_store(SubCore& core, uint32_t slot, bool atomic_result, bool& pending, uint32_t& load_slot) {
+  const isa::Access& access = warps_[slot].warp->ctx.fx.access;
+  coalesce(access, m_.l1.line_bytes, m_.l1.sector_bytes, lines_);
+  const double data = lines_.sectors * m_.l1.sector_bytes / m_.l1.data_bytes_per_cycle;
+  const Cycle start = enter_lsu(core, std::max(lines_.count * m_.l1.tag_cycles, data));
+  WarpSlot& w = warps_[slot];
+  const bool atomic = access.kind == isa::AccessKind::atomic;
+  OpStats& stats = ops[w.op];
+  stats.lines += lines_.count;
+  stats.sectors += lines_.sectors;
+  uint32_t responses = 0;
+  if (atomic_result) load_slot = new_load(w, 0, Stall::long_scoreboard);
+  for (uint32_t i = 0; i < lines_.count; ++i) {
+    const uint64_t line = lines_.lines[i].line | private_lines(w, access.space);
+    const uint8_t sectors = lines_.lines[i].sectors;
+    if (L1Tags::Line* entry = atomic ? l1_.find(line) : nullptr) entry->valid &= static_cast<uint8_t>(~sectors);
+    const uint32_t id = send(line, sectors, !atomic ? MemRequest::Kind::write : atomic_result ? MemRequest::Kind::atomic : MemRequest::Kind::reduction,
+                             start + up(i * m_.l1.tag_cycles));
+    requests_[id].is_store = true;
+    requests_[id].store_warp = static_cast<uint16_t>(slot);
+    ++w.outstanding;
+    if (atomic_result) {
+      requests_[id].waiters.push_back({static_cast<uint16_t>(slot), static_cast<uint16_t>(load_slot), 0});
+      ++responses;
+    }
+  }
+  if (atomic_result) {
+    w.loads[load_slot].responses = responses;
+    pending = true;
+  }
+}
+
+void Sm::async_copy(SubCore& core, uint32_t slot) {
+  WarpSlot& w = warps_[slot];
+  isa::Effects& fx = w.warp->ctx.fx;
+  const isa::AsyncCopy& copy = fx.copy;
+  enter_mio(core, m_.of(isa::TimingClass::ldgsts).interval);
+  isa::Access access = fx.access;
+  access.kind = isa::AccessKind::load;
+  access.bytes = copy.bytes;
+  access.mask = 0;
+  for (uint32_t lane = 0; lane < isa::kLanes; ++lane) {
+    access.address[lane] = copy.src[lane];
+    if ((copy.mask >> lane & 1) && copy.src_bytes[lane] != 0) access.mask |= 1u << lane;
+    counters.ldgsts_bytes += copy.mask >> lane & 1 ? copy.src_bytes[lane] : 0;
+  }
+  const uint32_t id = w.warp->async.issue(copy);
+  coalesce(access, m_.l1.line_bytes, m_.l1.sector_bytes, lines_);
+  const double start = std::max(lsu_free_, static_cast<double>(now_));
+  lsu_free_ = start + lines_.count * m_.l1.tag_cycles;
+  OpStats& stats = ops[w.op];
+  stats.lines += lines_.count;
+  stats.sectors += lines_.sectors;
+  counters.l1_lines += lines_.count;
+  counters.l1_sectors += lines_.sectors;
+  uint32_t responses = 0;
+  for (uint32_t i = 0; i < lines_.count; ++i) {
+    auto [line, sectors] = lines_.lines[i];
+    L1Tags::Line* entry = access.cache_global ? nullptr : l1_.access(line);
+    if (entry != nullptr) {
+      const uint8_t missing = static_cast<uint8_t>(sectors & ~entry->valid);
+      counters.l1_sector_hits += static_cast<uint32_t>(std::popcount(static_cast<uint32_t>(sectors & entry->valid)));
+      if (missing == 0) continue;
+      if ((missing & entry->pending) == missing) {
+        requests_[entry->request].waiters.push_back({static_cast<uint16_t>(slot), 0, id});
+        ++responses;
+        continue;
+      }
+      sectors = missing;
+    }
+    const uint32_t request = send(line, sectors, MemRequest::Kind::read, up(start + i * m_.l1.tag_cycles));
+    requests_[request].waiters.push_back({static_cast<uint16_t>(slot), 0, id});
+    if (entry != nullptr) {
+      requests_[request].in_l1 = true;
+      entry->pending |= sectors;
+      entry->request = request;
+    }
+    ++responses;
+  }
+  if (responses == 0) {
+    // Nothing to fetch (zero fill or L1 hits): the bytes land after an L1 hit's time.
+    const uint32_t local = new_request(0, 0);
+    requests_[local].waiters.push_back({static_cast<uint16_t>(slot), 0, id});
+    wheel_.add(up(start) + m_.l1.hit_cycles, {Event::Kind::response, 0, 0, local, 0});
+    responses = 1;
+  }
+  copies_[uint64_t{slot} << 32 | id] = {responses};
+  ++w.outstanding;
+}
+
+void Sm::complete_copy(uint32_t slot, uint32_t copy) {
+  WarpSlot& w = warps_[slot];
+  isa::WindowMemory& shared = ctas_[w.cta_slot].cta.shared;
+  w.warp->async.complete(copy, global_, shared);
+  for (const auto& arrival : w.warp->async.take_arrivals()) isa::mbarrier_async_arrive(shared, arrival);
+  check_async_wait(slot);
+  if (--w.outstanding == 0 && w.blocked == Blocked::stores) finish_warp(slot);
+}
+
+}  // namespace tcsim::sim

@@ -1,0 +1,50 @@
+// Which pipe of the sub-core an operation uses, and under which stall reason others wait for its result.
+#pragma once
+#include "isa/op.h"
+#include "sim/sm/warp_slot.h"
+
+namespace tcsim::sim {
+
+/// Structure of the SM, the same on every generation here; rates and latencies are in the machine file.
+constexpr Pipe pipe_of(isa::TimingClass c) {
+  using T = isa::TimingClass;
+  switch (c) {
+    case T::alu: case T::isetp: case T::cvt_pack: case T::vote: return Pipe::alu;
+    case T::imad: case T::imad_wide: case T::fma: case T::half: return Pipe::fma;
+    case T::fp64: return Pipe::fp64;
+    case T::mufu: case T::cvt: case T::popc: return Pipe::xu;
+    case T::mma: return Pipe::tensor;
+    case T::uniform: case T::redux: return Pipe::uniform;
+    case T::lds: case T::sts: case T::ldsm: case T::stsm: case T::movm: case T::atoms: case T::shfl: case T::s2r:
+    case T::ldgsts: return Pipe::mio;
+    case T::ldg: case T::stg: case T::ldl: case T::stl: case T::atomg: case T::red: return Pipe::lsu;
+    default: return Pipe::none;
+  }
+}
+
+/// Results of variable-latency units are waited for on a scoreboard; fixed-latency ones count as "wait".
+constexpr Stall wait_reason(isa::TimingClass c) {
+  using T = isa::TimingClass;
+  switch (c) {
+    case T::lds: case T::ldsm: case T::atoms: case T::shfl: case T::s2r: case T::mufu: case T::cvt: case T::popc: case T::movm:
+    case T::redux: return Stall::short_scoreboard;
+    case T::ldg: case T::ldl: case T::atomg: case T::ldgsts: case T::depbar: return Stall::long_scoreboard;
+    case T::ldc: return Stall::imc_miss;
+    case T::bar: return Stall::barrier;
+    case T::membar_cta: case T::membar_gl: return Stall::membar;
+    case T::branch: return Stall::branch_resolving;
+    case T::nanosleep: return Stall::sleeping;
+    default: return Stall::wait;
+  }
+}
+
+/// Why a ready warp could not issue while the pipe was taken by another warp.
+constexpr Stall throttle_reason(Pipe pipe) {
+  switch (pipe) {
+    case Pipe::mio: return Stall::mio_throttle;
+    case Pipe::lsu: return Stall::lg_throttle;
+    default: return Stall::math_pipe_throttle;
+  }
+}
+
+}  // namespace tcsim::sim

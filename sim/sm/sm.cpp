@@ -1,0 +1,215 @@
+#include "sim/sm/sm.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+
+#include "sim/sm/pipes.h"
+
+namespace tcsim::sim {
+
+Sm::Sm(const KernelRun& run, uint32_t id, const isa::GlobalMemory& global)
+    : run_(run), m_(*run.machine), id_(id), global_(global),
+      icache_(run.machine->fetch, run.machine->limits.subcores, run.program->step_count()),
+      l1_(run.machine->l1, run.l1_bytes), banks_{run.machine->smem.banks, run.machine->smem.bank_bytes} {
+  ops.resize(run.program->step_count());
+  ctas_.resize(run.ctas_per_sm);
+  warps_.resize(size_t{run.ctas_per_sm} * run.warps_per_cta);
+  cores_.resize(m_.limits.subcores);
+  free_ctas_ = run.ctas_per_sm;
+  for (uint32_t slot = 0; slot < warps_.size(); ++slot) {
+    WarpSlot& w = warps_[slot];
+    w.cta_slot = slot / run.warps_per_cta;
+    w.index_in_cta = slot % run.warps_per_cta;
+    w.subcore = slot % m_.limits.subcores;
+    SubCore& core = cores_[w.subcore];
+    w.place = static_cast<uint32_t>(core.warps.size());
+    core.warps.push_back(static_cast<uint16_t>(slot));
+    core.ready.push_back(kNever);
+    core.pipe.push_back(Pipe::none);
+  }
+  for (SubCore& core : cores_) {
+    core.mio_starts.assign(m_.smem.mio_queue, 0);
+    core.lsu_starts.assign(m_.l1.lsu_queue, 0);
+  }
+}
+
+void Sm::start_cta(isa::Dim3 ctaid, uint64_t linear, Cycle at) {
+  TC_CHECK(free_ctas_ > 0, "SM {}: no free CTA slot at cycle {}", id_, at);
+  uint32_t index = 0;
+  while (ctas_[index].used) ++index;
+  CtaSlot& slot = ctas_[index];
+  slot.used = true;
+  slot.linear = linear;
+  slot.first_warp = index * run_.warps_per_cta;
+  slot.warps_left = run_.warps_per_cta;
+  slot.started = at;
+  slot.cta.start(*run_.program, *run_.launch, global_, ctaid, id_, run_.values_known);
+  --free_ctas_;
+  wheel_.add(at, {Event::Kind::cta_start, 0, 0, index, 0});
+}
+
+Cycle Sm::next_event() const {
+  Cycle next = wheel_.next();
+  for (const SubCore& core : cores_) next = std::min(next, core.next);
+  return next;
+}
+
+void Sm::run(Cycle until) {
+  while (true) {
+    const Cycle t = next_event();
+    if (t >= until) return;
+    now_ = t;
+    if (wheel_.next() == t) wheel_.deliver([this](const Event& event) { handle(event); });
+    for (SubCore& core : cores_)
+      if (core.next <= t) issue_from(core);
+    if (!faults.empty()) return;
+  }
+}
+
+void Sm::handle(const Event& event) {
+  switch (event.kind) {
+    case Event::Kind::response: handle_response(event.id); break;
+    case Event::Kind::sleep_end: end_wait(event.warp, now_, Stall::sleeping); break;
+    case Event::Kind::warp_wake: wake(event.warp); break;
+    case Event::Kind::cta_start: {
+      CtaSlot& slot = ctas_[event.id];
+      if (resident_ctas_++ == 0) active_since_ = now_;
+      counters.ctas += 1;
+      for (uint32_t i = 0; i < run_.warps_per_cta; ++i) {
+        const uint32_t index = slot.first_warp + i;
+        WarpSlot& w = warps_[index];
+        w.warp = &slot.cta.warps[i];
+        w.age = next_age_++;
+        w.resident = true;
+        w.issued = now_ - 1;
+        w.stall_until = now_ + m_.launch.first_cycles;
+        w.stall_reason = Stall::imc_miss;
+        w.blocked = Blocked::no;
+        w.fetch_line = ~0u;
+        w.outstanding = 0;
+        w.tokens.assign(run_.program->token_count, 0);
+        w.loads.clear();
+        w.free_loads.clear();
+        plan(index);
+      }
+      break;
+    }
+  }
+}
+
+void Sm::wake(uint32_t slot) { check_async_wait(slot); }
+
+void Sm::report_fault(uint32_t slot) {
+  const WarpSlot& w = warps_[slot];
+  const isa::Fault& fault = w.warp->ctx.fx.fault;
+  const isa::Inst& inst = run_.kernel->insts[w.warp->last_inst()];
+  const isa::Dim3 id = ctas_[w.cta_slot].cta.id;
+  faults.push_back({Severity::error, fault.kind, {run_.module->path, inst.line, inst.col},
+                    fmt::format("{} (cycle {}, SM {}, CTA {},{},{}, warp {}, lane {}, {})", fault.text, now_, id_, id.x, id.y, id.z,
+                                w.index_in_cta, fault.lane, run_.module->source_of(inst))});
+}
+
+/// The warp has no lanes left: its CTA slot is free when all warps are gone and their stores acknowledged.
+void Sm::finish_warp(uint32_t slot) {
+  WarpSlot& w = warps_[slot];
+  if (w.outstanding > 0) {
+    if (w.blocked != Blocked::stores) {
+      w.blocked = Blocked::stores;
+      w.arrived = now_;
+      set_ready(w, kNever, Pipe::none);
+    }
+    return;
+  }
+  if (w.blocked == Blocked::stores && now_ > w.arrived) ops[w.op].stalls[static_cast<size_t>(Stall::drain)] += now_ - w.arrived - 1;
+  w.resident = false;
+  w.blocked = Blocked::no;
+  set_ready(w, kNever, Pipe::none);
+  CtaSlot& cta = ctas_[w.cta_slot];
+  counters.warp_cycles += now_ + 1 - cta.started;
+  if (--cta.warps_left > 0) return;
+  cta.used = false;
+  ++free_ctas_;
+  finished.push_back({now_, cta.linear});
+  last_active_ = now_ + 1;
+  if (--resident_ctas_ == 0) counters.active_cycles += now_ + 1 - active_since_;
+}
+
+void Sm::handle_response(uint32_t id) {
+  Request& request = requests_[id];
+  inflight_sectors_ -= static_cast<uint32_t>(std::popcount(request.sectors));
+  while (!held_back_.empty() &&
+         inflight_sectors_ + static_cast<uint32_t>(std::popcount(held_back_.front().sectors)) <= m_.l1.miss_queue_sectors) {
+    MemRequest held = held_back_.front();
+    held_back_.pop_front();
+    held.cycle = now_;
+    inflight_sectors_ += static_cast<uint32_t>(std::popcount(held.sectors));
+    outbox.push_back(held);
+  }
+  if (request.in_l1) {
+    if (L1Tags::Line* line = l1_.find(request.line); line != nullptr && (line->pending & request.sectors)) {
+      line->pending &= static_cast<uint8_t>(~request.sectors);
+      line->valid |= request.sectors;
+    }
+  }
+  std::vector<Waiter> waiters;
+  waiters.swap(request.waiters);
+  const bool is_store = request.is_store;
+  const uint16_t store_warp = request.store_warp;
+  free_requests_.push_back(id);
+
+  if (is_store) {
+    WarpSlot& w = warps_[store_warp];
+    --w.outstanding;
+    if (w.blocked == Blocked::stores && w.outstanding == 0) finish_warp(store_warp);
+  }
+  for (const Waiter& waiter : waiters) {
+    if (waiter.copy != 0) {
+      const uint64_t key = uint64_t{waiter.warp} << 32 | waiter.copy;
+      const auto it = copies_.find(key);
+      if (it != copies_.end() && --it->second.responses == 0) {
+        copies_.erase(it);
+        complete_copy(waiter.warp, waiter.copy);
+      }
+      continue;
+    }
+    WarpSlot& w = warps_[waiter.warp];
+    LoadSlot& load = w.loads[waiter.slot];
+    if (--load.responses > 0) continue;
+    const ReadyAt pending = pending_on(waiter.slot, load.reason), ready = ready_at(now_, load.reason);
+    for (ReadyAt& token : w.tokens)
+      if (token == pending) token = ready;
+    w.free_loads.push_back(waiter.slot);
+    if (w.blocked == Blocked::load) plan(waiter.warp);
+  }
+}
+
+std::vector<std::string> Sm::describe_waiters() const {
+  std::vector<std::string> lines;
+  for (const WarpSlot& w : warps_) {
+    if (!w.resident) continue;
+    const CtaSlot& cta = ctas_[w.cta_slot];
+    const isa::Inst& inst = run_.kernel->insts[w.warp->last_inst()];
+    std::string what;
+    switch (w.blocked) {
+      case Blocked::barrier: {
+        const uint32_t id = w.warp->ctx.fx.barrier.id;
+        const auto state = cta.cta.barriers.state(id);
+        what = fmt::format("barrier {}: {} of {} threads have arrived", id, state.arrived, state.expected);
+        break;
+      }
+      case Blocked::load: what = "a load"; break;
+      case Blocked::async_group: what = fmt::format("cp.async groups (all but {})", w.wait_keep); break;
+      case Blocked::sleep: what = "nanosleep"; break;
+      case Blocked::stores: what = "stores to drain"; break;
+      case Blocked::warp_split: what = "the other lanes of its warp"; break;
+      case Blocked::no: what = "nothing (ready)"; break;
+    }
+    lines.push_back(fmt::format("SM {} CTA {},{},{} warp {} at {} (PTX line {}) waits for {} since cycle {}", id_, cta.cta.id.x,
+                                cta.cta.id.y, cta.cta.id.z, w.index_in_cta, run_.module->source_of(inst), inst.line, what, w.arrived));
+  }
+  return lines;
+}
+
+}  // namespace tcsim::sim

@@ -1,0 +1,148 @@
+// One streaming multiprocessor: four sub-cores that issue, the shared-memory (MIO) pipe, the LSU with its L1, barriers
+// and cp.async groups. Event driven: time moves to the next cycle in which something can happen.
+//
+// Timing rules in one place (numbers come from the machine file):
+//   issue      one warp instruction a sub-core and cycle; greedy, then youngest
+//   fixed      a result can be used `latency` cycles after issue; its pipe is free after `interval`
+//   MIO        shared-memory instructions wait in a queue of the sub-core, enter the SM's pipe in issue order, and take
+//              their wavefronts there
+//   LSU        global instructions likewise; each line takes the tag stage, missing sectors go to L2 as requests
+//   charge     each active warp-cycle has one stall reason, charged to the operation that waits
+#pragma once
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "isa/diag.h"
+#include "sim/engine/wheel.h"
+#include "sim/lsu/l1_cache.h"
+#include "sim/mem/memory_system.h"
+#include "sim/sm/counters.h"
+#include "sim/sm/instruction_cache.h"
+#include "sim/sm/warp_slot.h"
+#include "sim/smem/wavefronts.h"
+
+namespace tcsim::sim {
+
+class Sm {
+ public:
+  Sm(const KernelRun& run, uint32_t id, const isa::GlobalMemory& global);
+
+  uint32_t free_ctas() const { return free_ctas_; }
+  /// Places a CTA; its warps may issue from `at` on.
+  void start_cta(isa::Dim3 ctaid, uint64_t linear, Cycle at);
+  /// Simulates all cycles before `until`.
+  void run(Cycle until);
+  /// Earliest cycle in which something happens without outside help; kNever when only memory responses can wake it.
+  Cycle next_event() const;
+  /// The memory system answers request `id` at `cycle`.
+  void respond(uint32_t id, Cycle cycle) { wheel_.add(cycle, {Event::Kind::response, 0, 0, id, 0}); }
+
+  std::vector<MemRequest> outbox;         // requests of this quantum, in issue order
+  struct Finished { Cycle cycle; uint64_t linear; };
+  std::vector<Finished> finished;         // CTAs of this quantum
+  std::vector<OpStats> ops;               // one an operation of the program
+  SmCounters counters;
+  std::vector<Diagnostic> faults;         // the user's fault: the run ends
+  std::unordered_map<uint32_t, std::string> conflict_notes;  // PTX instruction -> who collides
+
+  bool idle() const { return resident_ctas_ == 0; }
+  Cycle last_active() const { return last_active_; }
+  Cycle first_issue() const { return first_issue_; }
+  /// For the deadlock report: each resident warp with what it waits for.
+  std::vector<std::string> describe_waiters() const;
+
+ private:
+  struct CtaSlot {
+    isa::Cta cta;
+    uint64_t linear = 0;
+    uint32_t first_warp = 0, warps_left = 0;
+    Cycle started = 0;
+    bool used = false;
+  };
+  struct SubCore {
+    std::vector<uint16_t> warps;             // slots resident here
+    std::vector<Cycle> ready;                // of the same warps: may issue from here on, pipes permitting
+    std::vector<Pipe> pipe;                  // that the warp's next operation needs
+    std::array<Cycle, kPipes> pipe_free{};
+    std::array<uint16_t, kPipes> pipe_user{};  // warp slot that used the pipe last
+    std::vector<Cycle> mio_starts, lsu_starts; // rings: when the n-th last queued instruction leaves the queue
+    uint32_t mio_head = 0, lsu_head = 0;
+    uint16_t last = 0xffff;                  // greedy
+    Cycle next = kNever;                     // earliest possible issue
+  };
+  struct Waiter { uint16_t warp; uint16_t slot; uint32_t copy; };  // copy != 0: a cp.async
+  struct Request {
+    uint64_t line = 0;
+    uint8_t sectors = 0;
+    bool in_l1 = false, is_store = false;
+    uint16_t store_warp = 0;
+    std::vector<Waiter> waiters;
+  };
+  struct CopyState { uint32_t responses; };
+
+  // sm.cpp
+  void handle(const Event& event);
+  void handle_response(uint32_t id);
+  void finish_warp(uint32_t slot);
+  void report_fault(uint32_t slot);
+  void wake(uint32_t slot);
+
+  // issue.cpp
+  void plan(uint32_t slot, ReadyAt at_least = 0);
+  void set_ready(WarpSlot& w, Cycle ready, Pipe pipe);
+  void update_next(SubCore& core);
+  void issue_from(SubCore& core);
+  void issue(SubCore& core, uint32_t slot);
+  void charge(const SubCore& core, WarpSlot& w);
+  void set_results(WarpSlot& w, const MachineOp& op, ReadyAt value);
+  void apply_copies(WarpSlot& w, const MachineOp& op);
+  void handle_control(uint32_t slot, isa::Control control);
+  void release_barrier(CtaSlot& cta, const std::vector<isa::CtaBarriers::Release>& released);
+  void check_async_wait(uint32_t slot);
+  void begin_wait(uint32_t slot, Blocked kind);
+  void end_wait(uint32_t slot, Cycle ready, Stall reason);
+
+  // memory_ops.cpp
+  void memory_op(SubCore& core, uint32_t slot, const MachineOp& op, Cycle& ready, bool& pending, uint32_t& load_slot);
+  Cycle enter_mio(SubCore& core, double cost);
+  Cycle enter_lsu(SubCore& core, double cost);
+  Cycle shared_access(SubCore& core, const MachineOp& op, const isa::Access& access);
+  void global_load(SubCore& core, uint32_t slot, const MachineOp& op, Cycle& ready, bool& pending, uint32_t& load_slot);
+  void global_store(SubCore& core, uint32_t slot, bool atomic_result, bool& pending, uint32_t& load_slot);
+  void async_copy(SubCore& core, uint32_t slot);
+  uint32_t new_request(uint64_t line, uint8_t sectors);
+  uint32_t send(uint64_t line, uint8_t sectors, MemRequest::Kind kind, Cycle at);
+  void complete_copy(uint32_t slot, uint32_t copy);
+  uint64_t private_lines(const WarpSlot& w, isa::Space space) const;
+  uint32_t new_load(WarpSlot& w, uint32_t responses, Stall reason);
+
+  const KernelRun& run_;
+  const cfg::Machine& m_;
+  uint32_t id_;
+  isa::GlobalMemory global_;   // a view of the launch's buffers
+  Cycle now_ = 0;
+  EventWheel wheel_;
+  std::vector<CtaSlot> ctas_;
+  std::vector<WarpSlot> warps_;
+  std::vector<SubCore> cores_;
+  InstructionCache icache_;
+  L1Tags l1_;
+  Banks banks_;
+  double mio_free_ = 0, lsu_free_ = 0;
+  std::vector<Request> requests_;
+  std::vector<uint32_t> free_requests_;
+  std::unordered_map<uint64_t, CopyState> copies_;  // (warp slot, copy id)
+  uint32_t inflight_sectors_ = 0;
+  std::deque<MemRequest> held_back_;                // no credit for sectors in flight
+  uint32_t free_ctas_ = 0, resident_ctas_ = 0, resident_warps_ = 0;
+  uint64_t next_age_ = 0;
+  Cycle active_since_ = 0, last_active_ = 0, first_issue_ = kNever, warps_since_ = 0;
+  Coalesced lines_;
+};
+
+}  // namespace tcsim::sim
