@@ -1,0 +1,351 @@
+#include "sim/config/fields.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "isa/check.h"
+
+namespace tcsim::cfg {
+namespace {
+
+using isa::TimingClass;
+constexpr double kBig = 1e6; // cycles, queue lengths, counts
+constexpr double kBytes = 1ull << 40;
+
+constexpr Section kSections[] = {
+    {"chip", "the whole chip"},
+    {"limits", "limits that decide how many CTAs an SM holds"},
+    {"scheduler", "warp scheduler of a sub-core"},
+    {"fetch", "instruction fetch and instruction caches"},
+    {"regfile", "register file of a sub-core"},
+    {"smem", "shared memory and the memory-input (MIO) pipe in front of it"},
+    {"l1", "L1 cache, global loads and stores"},
+    {"l2", "L2 cache"},
+    {"dram", "device memory"},
+    {"launch", "launch and drain"},
+    {"timing", "warp instructions by class"},
+    {"mma", "matrix instructions by shape and types"},
+};
+
+/// Classes with a [timing] row, with what they stand for.
+struct ClassRow {
+  TimingClass timing;
+  std::string_view name, doc;
+};
+constexpr ClassRow kClasses[] = {
+    {TimingClass::nop, "nop", "NOP"},
+    {TimingClass::alu, "alu", "integer add, logic, shift, select, byte permute, move (ALU pipe)"},
+    {TimingClass::isetp, "isetp", "compare to predicate"},
+    {TimingClass::imad, "imad", "32-bit integer multiply-add"},
+    {TimingClass::imad_wide, "imad_wide", "32 x 32 + 64 bit multiply-add"},
+    {TimingClass::fma, "fma", "f32 add, multiply, fused multiply-add"},
+    {TimingClass::half, "half", "packed f16/bf16 add, multiply, fused multiply-add"},
+    {TimingClass::fp64, "fp64", "f64 add, multiply, fused multiply-add"},
+    {TimingClass::mufu, "mufu", "ex2 lg2 rcp rsq sin cos tanh"},
+    {TimingClass::cvt, "cvt", "conversions on the XU pipe"},
+    {TimingClass::cvt_pack, "cvt_pack", "two floats to a packed pair (F2FP)"},
+    {TimingClass::popc, "popc", "population count, find leading one, bit reverse"},
+    {TimingClass::shfl, "shfl", "warp shuffle"},
+    {TimingClass::vote, "vote", "warp vote and match"},
+    {TimingClass::redux, "redux", "warp-wide integer reduction"},
+    {TimingClass::s2r, "s2r", "read of a special register"},
+    {TimingClass::uniform, "uniform", "uniform datapath"},
+    {TimingClass::branch, "branch", "branch"},
+    {TimingClass::bar, "bar", "CTA barrier instruction, without the waiting"},
+    {TimingClass::bar_warp, "bar_warp", "bar.warp.sync"},
+    {TimingClass::membar_cta, "membar_cta", "fence of CTA scope"},
+    {TimingClass::membar_gl, "membar_gl", "fence of GPU or system scope"},
+    {TimingClass::depbar, "depbar", "cp.async.wait_group, without the waiting"},
+    {TimingClass::ldc, "ldc", "load from the constant bank"},
+    {TimingClass::lds, "lds", "load from shared memory"},
+    {TimingClass::sts, "sts", "store to shared memory"},
+    {TimingClass::ldsm, "ldsm", "ldmatrix"},
+    {TimingClass::stsm, "stsm", "stmatrix"},
+    {TimingClass::movm, "movm", "movmatrix"},
+    {TimingClass::atoms, "atoms", "atomic on shared memory"},
+    {TimingClass::ldg, "ldg", "load from global memory"},
+    {TimingClass::stg, "stg", "store to global memory"},
+    {TimingClass::ldl, "ldl", "load from local memory"},
+    {TimingClass::stl, "stl", "store to local memory"},
+    {TimingClass::atomg, "atomg", "atomic on global memory with a result"},
+    {TimingClass::red, "red", "reduction on global memory"},
+    {TimingClass::ldgsts, "ldgsts", "cp.async (global to shared memory)"},
+    {TimingClass::nanosleep, "nanosleep", "nanosleep"},
+};
+// none costs nothing and mma has its own rows.
+static_assert(std::size(kClasses) + 2 == static_cast<size_t>(TimingClass::count),
+              "a timing class has no row");
+
+/// One member of a section struct, for the table below.
+struct Builder {
+  std::vector<Field> out;
+
+  template <class Part, class T>
+  void add(std::string_view section, Part Machine::*part, std::string_view key, T Part::*member,
+           std::string_view unit, double min, double max, std::string_view doc) {
+    out.push_back({fmt::format("{}.{}", section, key), std::string(unit), std::string(doc), min, max,
+                   [part, member](Machine& m) { return Slot(&(m.*part.*member)); }});
+  }
+};
+
+void add_chip(Builder& b) {
+  const auto add = [&](auto... args) { b.add("chip", &Machine::chip, args...); };
+  add("generation", &Chip::generation, "", 0, 0,
+      "volta, turing, ampere, ada, hopper or blackwell: selects tensor-core arithmetic");
+  add("sm", &Chip::sm, "", 50, 200, "compute capability times 10");
+  add("sms", &Chip::sms, "", 1, 4096, "SMs on the chip");
+  add("sms_per_tpc", &Chip::sms_per_tpc, "", 1, 64, "SMs of a texture processing cluster");
+  add("tpcs_per_gpc", &Chip::tpcs_per_gpc, "", 1, 64, "TPCs of a graphics processing cluster");
+  add("partitions", &Chip::partitions, "", 1, 16, "chip partitions, each with its part of L2");
+  add("clock_mhz", &Chip::clock_mhz, "MHz", 1, 10000, "SM clock; used for times only, never for cycles");
+}
+
+void add_limits(Builder& b) {
+  const auto add = [&](auto... args) { b.add("limits", &Machine::limits, args...); };
+  add("subcores", &SmLimits::subcores, "", 1, 16,
+      "sub-cores of an SM; warp w runs on sub-core w modulo this");
+  add("max_warps", &SmLimits::max_warps, "warps", 1, 256, "resident warps of an SM");
+  add("max_ctas", &SmLimits::max_ctas, "CTAs", 1, 256, "resident CTAs of an SM");
+  add("max_threads_per_cta", &SmLimits::max_threads_per_cta, "threads", 32, 4096, "threads of a CTA");
+  add("registers", &SmLimits::registers, "registers", 1024, 1 << 24, "32-bit registers of an SM");
+  add("register_unit", &SmLimits::register_unit, "registers", 1, 65536,
+      "a warp's registers are rounded up to a multiple of this");
+  add("max_registers_per_thread", &SmLimits::max_registers_per_thread, "registers", 1, 1024,
+      "registers that an instruction can name");
+  add("smem_bytes", &SmLimits::smem_bytes, "B", 0, 1 << 28, "most shared memory that an SM gives to CTAs");
+  add("smem_per_cta_bytes", &SmLimits::smem_per_cta_bytes, "B", 0, 1 << 28, "most shared memory of one CTA");
+  add("smem_reserved_bytes", &SmLimits::smem_reserved_bytes, "B", 0, 1 << 20,
+      "shared memory that the system takes from each CTA");
+  add("smem_unit_bytes", &SmLimits::smem_unit_bytes, "B", 1, 1 << 20,
+      "a CTA's shared memory is rounded up to a multiple of this");
+  add("l1_smem_bytes", &SmLimits::l1_smem_bytes, "B", 0, 1 << 28, "pool that L1 and shared memory share");
+  add("named_barriers", &SmLimits::named_barriers, "", 1, 1024, "barriers of a CTA");
+  add("smem_carveouts_bytes", &SmLimits::smem_carveouts_bytes, "B", 0, 1 << 28,
+      "shares of the pool that can be shared memory");
+}
+
+void add_front_end(Builder& b) {
+  const auto sched = [&](auto... args) { b.add("scheduler", &Machine::scheduler, args...); };
+  sched("issue_per_cycle", &Scheduler::issue_per_cycle, "1/cycle", 1, 8,
+        "warp instructions that a sub-core issues in a cycle");
+  sched("greedy", &Scheduler::greedy, "", 0, 0,
+        "keep issuing the same warp while it can, else the youngest ready one");
+  sched("branch_taken_cycles", &Scheduler::branch_taken_cycles, "cycles", 0, kBig,
+        "from a taken branch to the warp's next issue");
+  sched("barrier_cycles", &Scheduler::barrier_cycles, "cycles", 0, kBig,
+        "from the last arrival at a CTA barrier to the first issue of a waiter");
+  sched("exit_cycles", &Scheduler::exit_cycles, "cycles", 0, kBig,
+        "from a CTA's last exit to its resources being free");
+
+  const auto fetch = [&](auto... args) { b.add("fetch", &Machine::fetch, args...); };
+  fetch("bytes_per_instruction", &InstructionFetch::bytes_per_instruction, "B", 4, 64,
+        "size of a native instruction");
+  fetch("line_bytes", &InstructionFetch::line_bytes, "B", 16, 4096, "line of the instruction caches");
+  fetch("l0_bytes", &InstructionFetch::l0_bytes, "B", 16, 1 << 24, "instruction cache of a sub-core");
+  fetch("l1_bytes", &InstructionFetch::l1_bytes, "B", 16, 1 << 26, "instruction cache of an SM");
+  fetch("l1_hit_cycles", &InstructionFetch::l1_hit_cycles, "cycles", 0, kBig,
+        "a line that misses L0 and hits L1");
+  fetch("miss_cycles", &InstructionFetch::miss_cycles, "cycles", 0, kBig, "a line that misses L1");
+  fetch("prefetch_lines", &InstructionFetch::prefetch_lines, "lines", 0, 1024,
+        "lines fetched ahead on straight code");
+
+  const auto reg = [&](auto... args) { b.add("regfile", &Machine::regfile, args...); };
+  reg("banks", &RegisterFile::banks, "", 1, 64,
+      "register banks of a sub-core; register r is in bank r modulo this");
+  reg("read_ports_per_bank", &RegisterFile::read_ports_per_bank, "", 1, 8,
+      "operands that a bank delivers in a cycle");
+  reg("reuse_slots", &RegisterFile::reuse_slots, "", 0, 8,
+      "operand positions that have a reuse cache entry in each bank");
+}
+
+void add_shared(Builder& b) {
+  const auto add = [&](auto... args) { b.add("smem", &Machine::smem, args...); };
+  add("banks", &SharedMemory::banks, "", 1, 1024, "shared-memory banks");
+  add("bank_bytes", &SharedMemory::bank_bytes, "B", 1, 64, "width of a bank");
+  add("mio_queue", &SharedMemory::mio_queue, "instructions", 1, 1024,
+      "MIO instructions that a sub-core may have waiting before issue stalls");
+  add("issue_interval", &SharedMemory::issue_interval, "cycles", 0, 1024,
+      "between two MIO instructions that enter the shared pipe");
+  add("wavefront_cycles", &SharedMemory::wavefront_cycles, "cycles", 0.125, 64,
+      "of the pipe for a wavefront of a load");
+  add("store_wavefront_cycles", &SharedMemory::store_wavefront_cycles, "cycles", 0.125, 64,
+      "of the pipe for a wavefront of a store");
+}
+
+void add_l1(Builder& b) {
+  const auto add = [&](auto... args) { b.add("l1", &Machine::l1, args...); };
+  add("line_bytes", &L1Cache::line_bytes, "B", 16, 4096, "cache line");
+  add("sector_bytes", &L1Cache::sector_bytes, "B", 4, 4096, "part of a line that is filled by itself");
+  add("ways", &L1Cache::ways, "", 1, 4096, "associativity");
+  add("lsu_queue", &L1Cache::lsu_queue, "instructions", 1, 1024,
+      "global instructions that a sub-core may have waiting before issue stalls");
+  add("tag_cycles", &L1Cache::tag_cycles, "cycles", 0, 1024,
+      "of the tag stage for each line that an instruction touches");
+  add("data_bytes_per_cycle", &L1Cache::data_bytes_per_cycle, "B/cycle", 1, 65536,
+      "read from the data array");
+  add("hit_cycles", &L1Cache::hit_cycles, "cycles", 1, kBig, "load to use on a hit, unloaded");
+  add("miss_queue_sectors", &L1Cache::miss_queue_sectors, "sectors", 1, kBig,
+      "sectors in flight to L2 from an SM");
+  add("fill_bytes_per_cycle", &L1Cache::fill_bytes_per_cycle, "B/cycle", 1, 65536,
+      "from the crossbar into an SM");
+  add("store_bytes_per_cycle", &L1Cache::store_bytes_per_cycle, "B/cycle", 1, 65536,
+      "from an SM into the crossbar");
+}
+
+void add_memory(Builder& b) {
+  const auto l2 = [&](auto... args) { b.add("l2", &Machine::l2, args...); };
+  l2("bytes", &L2Cache::bytes, "B", 1, kBytes, "capacity of all slices");
+  l2("slices", &L2Cache::slices, "", 1, 4096, "slices of the chip");
+  l2("ways", &L2Cache::ways, "", 1, 4096, "associativity");
+  l2("line_bytes", &L2Cache::line_bytes, "B", 16, 4096, "cache line");
+  l2("sector_bytes", &L2Cache::sector_bytes, "B", 4, 4096, "part of a line that is filled by itself");
+  l2("near_cycles", &L2Cache::near_cycles, "cycles", 1, kBig,
+     "load to use of a hit in the SM's own partition, unloaded");
+  l2("far_cycles", &L2Cache::far_cycles, "cycles", 1, kBig,
+     "load to use of a hit in another partition, unloaded");
+  l2("slice_bytes_per_cycle", &L2Cache::slice_bytes_per_cycle, "B/cycle", 1, 65536,
+     "read from a slice, in SM cycles");
+  l2("partition_bytes_per_cycle", &L2Cache::partition_bytes_per_cycle, "B/cycle", 1, 1e7,
+     "link between the partitions, in SM cycles");
+  l2("write_cycles_per_sector", &L2Cache::write_cycles_per_sector, "cycles", 0, 1024,
+     "of a slice for a written sector");
+  l2("atomic_cycles", &L2Cache::atomic_cycles, "cycles", 0, 1024, "of a slice for an atomic sector");
+
+  const auto dram = [&](auto... args) { b.add("dram", &Machine::dram, args...); };
+  dram("channels", &Dram::channels, "", 1, 4096, "channels of the chip");
+  dram("bytes_per_cycle", &Dram::bytes_per_cycle, "B/cycle", 1, 1e7, "all channels together, in SM cycles");
+  dram("extra_cycles", &Dram::extra_cycles, "cycles", 0, kBig, "latency beyond that of an L2 hit, unloaded");
+  dram("access_bytes", &Dram::access_bytes, "B", 4, 65536, "least that a channel transfers");
+  dram("tlb_miss_cycles", &Dram::tlb_miss_cycles, "cycles", 0, kBig,
+       "first touch of a page after the caches were flushed");
+  dram("tlb_page_bytes", &Dram::tlb_page_bytes, "B", 4096, kBytes, "reach of a TLB entry");
+
+  const auto launch = [&](auto... args) { b.add("launch", &Machine::launch, args...); };
+  launch("overhead_cycles", &LaunchCost::overhead_cycles, "cycles", 0, 1e9,
+         "sm__cycles_elapsed.max of an empty kernel of one CTA under ncu --cache-control all");
+  launch("start_cycles", &LaunchCost::start_cycles, "cycles", 0, 1e9,
+         "part of the overhead before the first instruction");
+  launch("cta_cycles", &LaunchCost::cta_cycles, "cycles", 0, kBig,
+         "from a free place on an SM to a CTA's first instruction");
+  launch("ctas_per_cycle", &LaunchCost::ctas_per_cycle, "CTAs/cycle", 1e-4, 1024,
+         "rate at which CTAs are placed on the chip");
+  launch("first_cycles", &LaunchCost::first_cycles, "cycles", 0, kBig,
+         "extra for a warp's first instruction on a cold SM (constant bank, descriptors)");
+}
+
+struct OpMember {
+  std::string_view name, unit, doc;
+  uint32_t OpTiming::*member;
+};
+constexpr OpMember kOpMembers[] = {
+    {"latency", "cycles", "issue to the first issue of a dependent instruction", &OpTiming::latency},
+    {"interval", "cycles", "until the sub-core's pipe takes the next instruction of the class",
+     &OpTiming::interval},
+    {"stall", "cycles", "until the same warp may issue its next instruction", &OpTiming::stall},
+};
+
+void add_timing(Builder& b) {
+  for (const ClassRow& row : kClasses) {
+    for (const OpMember& m : kOpMembers) {
+      b.out.push_back({fmt::format("timing.{}.{}", row.name, m.name), std::string(m.unit),
+                       fmt::format("{}: {}", row.doc, m.doc), 0, kBig,
+                       [c = row.timing, p = m.member](Machine& machine) {
+                         return Slot(&(machine.timing[static_cast<size_t>(c)].*p));
+                       }});
+    }
+  }
+}
+
+struct MmaMember {
+  std::string_view name, unit, doc;
+  uint32_t MmaTiming::*member;
+  double min, max;
+};
+constexpr MmaMember kMmaMembers[] = {
+    {"latency", "cycles",
+     "issue to the issue of an mma that depends through the accumulator, or of another consumer",
+     &MmaTiming::latency, 1, kBig},
+    {"interval", "cycles", "until the sub-core's tensor core takes the next one", &MmaTiming::interval, 1,
+     kBig},
+    {"stall", "cycles", "until the same warp may issue its next instruction", &MmaTiming::stall, 0, kBig},
+    {"instructions", "", "native matrix instructions that it stands for", &MmaTiming::instructions, 0, 1024},
+    {"helpers", "", "further ALU instructions that an emulated form needs", &MmaTiming::helpers, 0, 4096},
+    {"latency_b", "cycles", "extra latency when the dependence is through operand A or B",
+     &MmaTiming::latency_b, 0, kBig},
+};
+
+template <class Members> auto names_of(const Members& members) {
+  std::array<std::string_view, std::size(kMmaMembers)> names;
+  std::transform(std::begin(members), std::end(members), names.begin(), [](const auto& m) { return m.name; });
+  return names;
+}
+
+} // namespace
+
+const std::vector<Field>& fields() {
+  static const std::vector<Field> table = [] {
+    Builder b;
+    add_chip(b);
+    add_limits(b);
+    add_front_end(b);
+    add_shared(b);
+    add_l1(b);
+    add_memory(b);
+    add_timing(b);
+    return std::move(b.out);
+  }();
+  return table;
+}
+
+std::vector<Field> mma_fields(const std::string& row) {
+  std::vector<Field> out;
+  for (const MmaMember& m : kMmaMembers) {
+    out.push_back({fmt::format("mma.{}.{}", row, m.name), std::string(m.unit), std::string(m.doc), m.min,
+                   m.max, [row, p = m.member](Machine& machine) { return Slot(&(machine.mma[row].*p)); }});
+  }
+  return out;
+}
+
+std::span<const std::string_view> mma_field_names() {
+  static const auto names = names_of(kMmaMembers);
+  return names;
+}
+
+std::span<const Section> sections() { return kSections; }
+
+std::string_view timing_name(isa::TimingClass timing) {
+  for (const ClassRow& row : kClasses) {
+    if (row.timing == timing) return row.name;
+  }
+  return {};
+}
+
+std::optional<MmaKey> split_mma_key(std::string_view key) {
+  if (!key.starts_with("mma.")) return std::nullopt;
+  key.remove_prefix(4);
+  const size_t dot = key.rfind('.');
+  if (dot == std::string_view::npos || dot == 0 || dot + 1 == key.size()) return std::nullopt;
+  std::string_view row = key.substr(0, dot);
+  if (row.size() >= 2 && (row.front() == '"' || row.front() == '\'') && row.back() == row.front()) {
+    row = row.substr(1, row.size() - 2);
+  }
+  return MmaKey{std::string(row), std::string(key.substr(dot + 1))};
+}
+
+std::string slot_text(const Slot& slot) {
+  struct Text {
+    std::string operator()(const bool* v) const { return *v ? "true" : "false"; }
+    std::string operator()(const std::string* v) const { return *v; }
+    std::string operator()(const std::vector<uint32_t>* v) const {
+      return fmt::format("{}", fmt::join(*v, ", "));
+    }
+    std::string operator()(const uint32_t* v) const { return fmt::format("{}", *v); }
+    std::string operator()(const uint64_t* v) const { return fmt::format("{}", *v); }
+    std::string operator()(const double* v) const { return fmt::format("{}", *v); }
+  };
+  return std::visit(Text{}, slot);
+}
+
+} // namespace tcsim::cfg
