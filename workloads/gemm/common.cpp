@@ -1,0 +1,103 @@
+#include "workloads/gemm/common.h"
+
+#include <algorithm>
+#include <bit>
+
+namespace tcsim::gemm {
+
+void config_error(Diagnostics& diags, const std::string& text) { diags.error("launch-mismatch", {"gemm", 0, 0}, text); }
+
+bool check_config(const Config& c, Diagnostics& diags) {
+  const uint32_t before = diags.error_count();
+  const auto require = [&](bool ok, const std::string& text) { if (!ok) config_error(diags, text); };
+  const auto power_of_two = [](uint32_t x) { return std::has_single_bit(x); };
+  require(c.m > 0 && c.n > 0 && c.k > 0, fmt::format("m, n, k = {}, {}, {}: expected positive sizes", c.m, c.n, c.k));
+  for (int i = 0; i < 3; ++i) require(power_of_two(c.tile[i]) && c.tile[i] <= 512, fmt::format("tile {}x{}x{}: expected powers of two up to 512", c.tile[0], c.tile[1], c.tile[2]));
+  require(c.stages >= 1 && c.stages <= 16, fmt::format("stages {}: expected 1 to 16", c.stages));
+  require(c.swizzle == "none" || c.swizzle == "padded" || c.swizzle == "xor", fmt::format("swizzle '{}': expected none, padded or xor", c.swizzle));
+  require(c.layout == "tn" || c.layout == "nn" || c.layout == "nt" || c.layout == "tt", fmt::format("layout '{}': expected tn, nn, nt or tt", c.layout));
+  return diags.error_count() == before;
+}
+
+std::string emit_offset(Writer& w, const SmemTile& tile, const std::string& row, const std::string& chunk) {
+  std::string column = chunk;
+  if (tile.swizzle == "xor" && tile.xor_mask() != 0) {
+    std::string key = row;
+    if (tile.xor_shift() != 0) {
+      key = w.reg("b32");
+      w("shr.u32 {}, {}, {};", key, row, tile.xor_shift());
+    }
+    const std::string low = w.reg("b32");
+    w("and.b32 {}, {}, {};", low, key, tile.xor_mask());
+    column = w.reg("b32");
+    w("xor.b32 {}, {}, {};", column, chunk, low);
+  }
+  const std::string bytes = w.reg("b32"), offset = w.reg("b32");
+  w("shl.b32 {}, {}, 4;", bytes, column);
+  w("mad.lo.s32 {}, {}, {}, {};", offset, row, tile.pitch(), bytes);
+  return offset;
+}
+
+std::string load_pointer(Writer& w, const std::string& entry, int index) {
+  const std::string generic = w.reg("b64"), global = w.reg("b64");
+  w("ld.param.u64 {}, [{}_param_{}];", generic, entry, index);
+  w("cvta.to.global.u64 {}, {};", global, generic);
+  return global;
+}
+
+std::string module_text(const Config& config, const std::string& entry, const Writer& w, uint32_t threads, uint32_t ptx_minor) {
+  std::string text = fmt::format(".version 8.{}\n.target sm_{}\n.address_size 64\n\n.extern .shared .align 128 .b8 smem[];\n\n", ptx_minor, config.sm);
+  text += fmt::format(".visible .entry {0}(\n\t.param .u64 .ptr .global .align 16 {0}_param_0,\n\t.param .u64 .ptr .global .align 16 {0}_param_1,\n"
+                      "\t.param .u64 .ptr .global .align 16 {0}_param_2,\n\t.param .u32 {0}_param_3,\n\t.param .u32 {0}_param_4,\n\t.param .u32 {0}_param_5\n)\n", entry);
+  text += fmt::format(".reqntid {}\n{{\n", threads);
+  return text + w.declarations() + "\n" + w.body() + "}\n";
+}
+
+std::string launch_text(const Config& c, const Program& p, const std::string& in_type, const std::string& out_type) {
+  const bool a_k_major = c.layout[0] == 't', b_k_major = c.layout[1] == 'n';
+  std::string text = fmt::format("entry = \"{}\"\ngrid = [{}, {}, {}]\nblock = [{}, 1, 1]\ndynamic_smem_bytes = {}\n\n", p.entry, p.grid[0], p.grid[1], p.grid[2],
+                                 p.block[0], p.dynamic_smem_bytes);
+  text += fmt::format("args = [{{ buffer = \"A\" }}, {{ buffer = \"B\" }}, {{ buffer = \"C\" }}, {{ i32 = {} }}, {{ i32 = {} }}, {{ i32 = {} }}]\n\n", c.m, c.n, c.k);
+  const bool integer = in_type == "s8" || in_type == "u8";
+  const char* init = integer ? "integers" : "normal";
+  const auto buffer = [&](const char* name, const std::string& type, uint32_t rows, uint32_t cols, const std::string& how, int seed) {
+    text += fmt::format("[buffer.{}]\ndtype = \"{}\"\nshape = [{}, {}]\ninit = \"{}\"\n", name, type, rows, cols, how);
+    if (seed != 0) text += fmt::format("seed = {}\n", seed);
+    text += "\n";
+  };
+  buffer("A", in_type, a_k_major ? c.m : c.k, a_k_major ? c.k : c.m, init, 1);
+  buffer("B", in_type, b_k_major ? c.n : c.k, b_k_major ? c.k : c.n, init, 2);
+  buffer("C", out_type, c.m, c.n, "poison", 0);
+  text += fmt::format("[check]\ngemm = {{ a = \"A\", b = \"B\", c = \"C\", trans_a = {}, trans_b = {} }}\n", !a_k_major, b_k_major);
+  const bool narrow = in_type == "e4m3" || in_type == "e5m2";
+  text += integer ? "rtol = 0\natol = 0\n" : narrow || out_type == "bf16" ? "rtol = 2e-2\natol = 5e-2\n" : "rtol = 1e-2\natol = 1e-2\n";
+  return text;
+}
+
+Program generate(const Config& config, Diagnostics& diags) {
+  if (!check_config(config, diags)) return {};
+  if (config.style == "ampere") return generate_ampere(config, diags);
+  if (config.style == "wmma") return generate_wmma(config, diags);
+  if (config.style == "simt") return generate_simt(config, diags);
+  config_error(diags, fmt::format("style '{}': expected simt, wmma or ampere", config.style));
+  return {};
+}
+
+std::vector<Config> candidates(const Config& base) {
+  std::vector<Config> list;
+  const auto add = [&](uint32_t bm, uint32_t bn, uint32_t bk, uint32_t stages) {
+    Config c = base;
+    c.tile = {bm, bn, bk};
+    c.stages = stages;
+    if (bm <= base.m && bn <= base.n) list.push_back(c);
+  };
+  if (base.style == "simt") {
+    for (uint32_t bm : {64u, 128u}) for (uint32_t bn : {64u, 128u}) for (uint32_t bk : {8u, 16u}) for (uint32_t s : {1u, 2u}) add(bm, bn, bk, s);
+    return list;
+  }
+  for (auto [bm, bn] : {std::pair{64u, 64u}, {128u, 64u}, {64u, 128u}, {128u, 128u}, {128u, 256u}, {256u, 128u}})
+    for (uint32_t bk : {32u, 64u}) for (uint32_t s : {2u, 3u, 4u, 5u}) add(bm, bn, bk, s);
+  return list;
+}
+
+}  // namespace tcsim::gemm
