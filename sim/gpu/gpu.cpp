@@ -6,6 +6,7 @@
 #include <chrono>
 #include <thread>
 
+#include "sim/gpu/count_operations.h"
 #include "sim/gpu/cta_scheduler.h"
 
 namespace tcsim::sim {
@@ -59,6 +60,15 @@ class SmPool {
   bool stop_ = false;
 };
 
+struct HazardText { const char *kind, *what; };
+HazardText hazard_text(uint8_t bit) {
+  switch (bit) {
+    case isa::kUninitialisedRead: return {"uninitialised-read", "reads bytes that were never written"};
+    case isa::kMissingWait: return {"missing-wait", "reads bytes that a cp.async in flight will write"};
+    default: return {"overwrite-in-flight", "writes bytes that a cp.async in flight will write"};
+  }
+}
+
 /// CTAs talk to each other through global memory in the middle of a kernel: their order must not depend on threads.
 bool communicates(const isa::Kernel& kernel) {
   for (const isa::Inst& inst : kernel.insts) {
@@ -81,13 +91,6 @@ void report_deadlock(const KernelRun& run, const std::vector<std::unique_ptr<Sm>
   diags.error("deadlock", {run.module->path, run.kernel->line, 1}, text);
 }
 
-void add(SmCounters& to, const SmCounters& from) {
-  static_assert(sizeof(SmCounters) % sizeof(uint64_t) == 0);
-  auto* a = reinterpret_cast<uint64_t*>(&to);
-  const auto* b = reinterpret_cast<const uint64_t*>(&from);
-  for (size_t i = 0; i < sizeof(SmCounters) / sizeof(uint64_t); ++i) a[i] += b[i];
-}
-
 void add(OpStats& to, const OpStats& from) {
   to.executed += from.executed;
   to.threads += from.threads;
@@ -96,7 +99,7 @@ void add(OpStats& to, const OpStats& from) {
   to.sectors += from.sectors;
   to.lines += from.lines;
   to.l1_hits += from.l1_hits;
-  for (size_t i = 0; i < kStalls; ++i) to.stalls[i] += from.stalls[i];
+  for (size_t i = 0; i < kStallReasons; ++i) to.stalls[i] += from.stalls[i];
 }
 
 /// Serves the requests that left the SMs in the last quantum.
@@ -149,16 +152,23 @@ class Simulation {
     for (const auto& sm : sms_) {
       first = std::min(first, sm->first_issue());
       last = std::max(last, sm->last_active());
-      add(result.counters, sm->counters);
-      result.active_cycles.push_back(sm->counters.active_cycles);
+      count_operations(*run_.program, sm->ops, sm->counters);
+      result.counters.sms.push_back(sm->counters);
       for (size_t i = 0; i < result.ops.size(); ++i) add(result.ops[i], sm->ops[i]);
       for (const auto& note : sm->conflict_notes) result.conflict_notes.insert(note);
     }
+    for (const OpStats& op : result.ops)
+      for (size_t i = 0; i < kStallReasons; ++i) result.counters.stalls[i] += op.stalls[i];
     const cfg::LaunchCost& launch = run_.machine->launch;
-    result.memory = memory_.counters();
+    result.counters.memory = memory_.counters();
     result.kernel_cycles = last - std::min(first, last);
     // The empty kernel's cost holds its own start; what comes after the last CTA is the rest of it.
     result.cycles = last + (launch.overhead_cycles - std::min(launch.overhead_cycles, launch.start_cycles));
+    result.counters.cycles = result.cycles;
+    result.counters.kernel_cycles = result.kernel_cycles;
+    result.counters.launch = launch_shape(result.occupancy);
+    for (CounterBlock& sm : result.counters.sms) sm[Counter::cycles_elapsed] = result.cycles;
+    warn_of_hazards();
   }
 
  private:
@@ -167,10 +177,37 @@ class Simulation {
       for (const Diagnostic& fault : sm->faults) diags_.add(fault);
     return diags_.has_errors();
   }
+  void warn_of_hazards() {
+    std::map<std::pair<uint32_t, uint8_t>, uint64_t> all;
+    for (const auto& sm : sms_)
+      for (const auto& [what, times] : sm->hazards) all[what] += times;
+    for (const auto& [what, times] : all) {
+      const isa::Inst& inst = run_.kernel->insts[what.first];
+      const auto& text = hazard_text(what.second);
+      diags_.warning(text.kind, {run_.module->path, inst.line, inst.col}, fmt::format("{} ({} times, {})", text.what, times, run_.module->source_of(inst)));
+    }
+  }
+  LaunchShape launch_shape(const Occupancy& o) const {
+    LaunchShape shape;
+    shape.grid_ctas = run_.launch->grid.count();
+    shape.block_threads = static_cast<uint32_t>(run_.launch->block.count());
+    shape.registers_per_thread = o.registers_per_thread;
+    shape.shared_dynamic_bytes = run_.launch->dynamic_smem_bytes;
+    shape.shared_static_bytes = run_.kernel->shared_static_bytes;
+    shape.shared_reserved_bytes = run_.machine->limits.smem_reserved_bytes;
+    shape.ctas_per_sm = o.ctas_per_sm;
+    shape.warps_per_cta = o.warps_per_cta;
+    shape.limit_registers = o.by_registers;
+    shape.limit_shared_mem = o.by_shared;
+    shape.limit_warps = o.by_warps;
+    shape.limit_blocks = o.by_ctas;
+    shape.limit_barriers = o.by_barriers;
+    return shape;
+  }
   void tell_progress(Cycle now) {
     if (!options_.progress) return;
     uint64_t instructions = 0;
-    for (const auto& sm : sms_) instructions += sm->counters.inst_executed;
+    for (const auto& sm : sms_) instructions += sm->counters[Counter::inst_executed];
     options_.progress({instructions, now, scheduler_.done(), scheduler_.total()});
   }
 

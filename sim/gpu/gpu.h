@@ -14,6 +14,7 @@
 #include "sim/lower/lower.h"
 #include "sim/mem/memory_system.h"
 #include "sim/sm/sm.h"
+#include "sim/stats/metrics.h"
 
 namespace tcsim::sim {
 
@@ -34,9 +35,7 @@ struct SimResult {
   Cycle cycles = 0;          // sm__cycles_elapsed.max, launch and drain included
   Cycle kernel_cycles = 0;   // first CTA's first instruction to the last CTA's end
   std::vector<OpStats> ops;  // per operation of `program`, over all SMs
-  SmCounters counters;       // sums over SMs
-  std::vector<uint64_t> active_cycles;  // per SM
-  MemCounters memory;
+  RunCounters counters;      // for make_metrics (sim/stats)
   std::unordered_map<uint32_t, std::string> conflict_notes;
   double wall_s = 0;
 };

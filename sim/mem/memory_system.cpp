@@ -71,7 +71,7 @@ MemorySystem::Line& MemorySystem::find_or_evict(Place place, uint64_t line, Cycl
 
 Cycle MemorySystem::fetch_from_dram(uint64_t line, uint32_t sectors, Cycle now) {
   const uint32_t bytes = std::max<uint32_t>(static_cast<uint32_t>(std::popcount(sectors)) * machine_.l2.sector_bytes, machine_.dram.access_bytes);
-  counters_.dram_read_bytes += static_cast<uint64_t>(std::popcount(sectors)) * machine_.l2.sector_bytes;
+  counters_[Counter::dram_bytes_read] += static_cast<uint64_t>(std::popcount(sectors)) * machine_.l2.sector_bytes;
   double& free = channel_free_[mix(line * machine_.l2.line_bytes / 512 + 0x9e37) % channels_];
   double start = static_cast<double>(now);
   if (machine_.dram.tlb_page_bytes != 0) {
@@ -87,7 +87,7 @@ Cycle MemorySystem::fetch_from_dram(uint64_t line, uint32_t sectors, Cycle now) 
 
 void MemorySystem::write_back(uint64_t line, uint32_t sectors, Cycle now) {
   const uint32_t bytes = static_cast<uint32_t>(std::popcount(sectors)) * machine_.l2.sector_bytes;
-  counters_.dram_write_bytes += bytes;
+  counters_[Counter::dram_bytes_write] += bytes;
   take(channel_free_[mix(line * machine_.l2.line_bytes / 512 + 0x9e37) % channels_], static_cast<double>(now), bytes * channel_cycles_per_byte_);
 }
 
@@ -103,7 +103,7 @@ Cycle MemorySystem::serve(const MemRequest& request) {
   }
   if (far) {
     now = take(link_free_[partition_of_slice(place.slice)], now, count * link_cycles_per_sector_);
-    counters_.far_sectors += count;
+    counters_[Counter::l2_sectors_far] += count;
   }
   double cost = count * slice_cycles_per_sector_;
   if (is_write) cost = std::max(cost, count * machine_.l2.write_cycles_per_sector);
@@ -112,16 +112,16 @@ Cycle MemorySystem::serve(const MemRequest& request) {
 
   bool hit = false;
   Line& line = find_or_evict(place, request.line, static_cast<Cycle>(now), hit);
-  counters_.l2_sectors_lookup += count;
+  counters_[Counter::l2_sectors] += count;
   const uint8_t missing = static_cast<uint8_t>(request.sectors & ~line.valid);
-  counters_.l2_sectors_hit += count - static_cast<uint32_t>(std::popcount(missing));
+  counters_[Counter::l2_sectors_hit] += count - static_cast<uint32_t>(std::popcount(missing));
   Cycle data = static_cast<Cycle>(now);
   if (request.kind == MemRequest::Kind::write) {
-    counters_.l2_sectors_write += count;
+    counters_[Counter::l2_sectors_write] += count;
     line.valid |= request.sectors;  // full sectors: no fill needed
     line.dirty |= request.sectors;
   } else {
-    if (is_write) { counters_.l2_sectors_write += count; line.dirty |= request.sectors; } else counters_.l2_sectors_read += count;
+    if (is_write) { counters_[Counter::l2_sectors_write] += count; line.dirty |= request.sectors; } else counters_[Counter::l2_sectors_read] += count;
     if (missing != 0) {
       line.ready = std::max(line.ready, fetch_from_dram(request.line, missing, static_cast<Cycle>(now)));
       line.valid |= missing;

@@ -10,6 +10,7 @@
 
 #include "sim/config/machine.h"
 #include "sim/engine/types.h"
+#include "sim/stats/counters.h"
 
 namespace tcsim::sim {
 
@@ -23,11 +24,6 @@ struct MemRequest {
   uint8_t sectors = 0;   // mask
 };
 
-struct MemCounters {
-  uint64_t l2_sectors_read = 0, l2_sectors_write = 0, l2_sectors_hit = 0, l2_sectors_lookup = 0, far_sectors = 0;
-  uint64_t dram_read_bytes = 0, dram_write_bytes = 0;
-};
-
 class MemorySystem {
  public:
   explicit MemorySystem(const cfg::Machine& machine);
@@ -36,8 +32,8 @@ class MemorySystem {
   Cycle serve(const MemRequest& request);
   /// Smallest distance from a request to its response: the look-ahead between SMs.
   Cycle min_latency() const { return min_latency_; }
-  /// Dirty sectors that a flush at the end would write (ncu counts what has been written back; the rest stays in L2).
-  const MemCounters& counters() const { return counters_; }
+  /// L2 and DRAM counters. Dirty sectors that stay in L2 do not count as DRAM writes, as on the chip.
+  const CounterBlock& counters() const { return counters_; }
 
  private:
   struct Line {
@@ -63,7 +59,7 @@ class MemorySystem {
   std::vector<Line> lines_;
   std::vector<double> slice_free_, link_free_, fill_free_, store_free_, channel_free_;
   std::vector<Cycle> tlb_;   // cycle at which a page's translation is known
-  MemCounters counters_;
+  CounterBlock counters_;
 };
 
 }  // namespace tcsim::sim

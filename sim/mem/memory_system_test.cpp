@@ -25,11 +25,11 @@ TEST(MemorySystem, MissThenHit) {
   MemorySystem memory(m);
   // Miss: 4 sectors of DRAM at 32 B/cycle = 4 cycles, + 300 + 200.
   EXPECT_EQ(memory.serve(read(1000, 7)), 1000u + 4 + 300 + 200);
-  EXPECT_EQ(memory.counters().dram_read_bytes, 128u);
+  EXPECT_EQ(memory.counters()[Counter::dram_bytes_read], 128u);
   // Hit: unloaded near latency.
   EXPECT_EQ(memory.serve(read(5000, 7)), 5200u);
-  EXPECT_EQ(memory.counters().l2_sectors_hit, 4u);
-  EXPECT_EQ(memory.counters().l2_sectors_lookup, 8u);
+  EXPECT_EQ(memory.counters()[Counter::l2_sectors_hit], 4u);
+  EXPECT_EQ(memory.counters()[Counter::l2_sectors], 8u);
 }
 
 TEST(MemorySystem, OnlyMissingSectorsAreFetched) {
@@ -37,8 +37,8 @@ TEST(MemorySystem, OnlyMissingSectorsAreFetched) {
   MemorySystem memory(m);
   memory.serve(read(0, 7, 0x1));
   memory.serve(read(4000, 7, 0x3));
-  EXPECT_EQ(memory.counters().dram_read_bytes, 64u);
-  EXPECT_EQ(memory.counters().l2_sectors_hit, 1u);
+  EXPECT_EQ(memory.counters()[Counter::dram_bytes_read], 64u);
+  EXPECT_EQ(memory.counters()[Counter::l2_sectors_hit], 1u);
 }
 
 TEST(MemorySystem, HitUnderMissWaitsForTheFill) {
@@ -48,7 +48,7 @@ TEST(MemorySystem, HitUnderMissWaitsForTheFill) {
   const Cycle second = memory.serve(read(1010, 7, 0xf, 1));
   EXPECT_EQ(first, 1504u);
   EXPECT_EQ(second, 1504u);  // the other SM's port is free: the data arrive at L2 at 1304, + 200
-  EXPECT_EQ(memory.counters().dram_read_bytes, 128u);
+  EXPECT_EQ(memory.counters()[Counter::dram_bytes_read], 128u);
 }
 
 TEST(MemorySystem, BandwidthOfSlicePortAndChannel) {
@@ -71,8 +71,8 @@ TEST(MemorySystem, WritesMakeDirtySectorsAndAreAcknowledged) {
   // 4 sectors through the store port at 32 B/cycle; the first starts at once.
   EXPECT_EQ(memory.serve({100, 9, 0, 0, MemRequest::Kind::write, 0xf}), 300u);
   EXPECT_EQ(memory.serve({100, 10, 0, 0, MemRequest::Kind::write, 0xf}), 304u);
-  EXPECT_EQ(memory.counters().l2_sectors_write, 8u);
-  EXPECT_EQ(memory.counters().dram_read_bytes, 0u);  // whole sectors: nothing to fetch
+  EXPECT_EQ(memory.counters()[Counter::l2_sectors_write], 8u);
+  EXPECT_EQ(memory.counters()[Counter::dram_bytes_read], 0u);  // whole sectors: nothing to fetch
 }
 
 TEST(MemorySystem, FarPartitionIsFarther) {
@@ -92,11 +92,11 @@ TEST(MemorySystem, CapacityEvictsTheLeastRecentlyUsed) {
   m.l2.bytes = 16 * 128;  // one set of 16 ways
   MemorySystem memory(m);
   for (uint64_t line = 0; line < 17; ++line) memory.serve(read(line * 1000, line));
-  const uint64_t before = memory.counters().dram_read_bytes;
+  const uint64_t before = memory.counters()[Counter::dram_bytes_read];
   memory.serve(read(50000, 16));
-  EXPECT_EQ(memory.counters().dram_read_bytes, before);
+  EXPECT_EQ(memory.counters()[Counter::dram_bytes_read], before);
   memory.serve(read(60000, 0));
-  EXPECT_EQ(memory.counters().dram_read_bytes, before + 128);
+  EXPECT_EQ(memory.counters()[Counter::dram_bytes_read], before + 128);
 }
 
 }  // namespace

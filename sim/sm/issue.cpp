@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <bit>
 
-#include "isa/insn/mbarrier.h"
 #include "sim/sm/pipes.h"
 #include "sim/sm/sm.h"
 
@@ -31,7 +30,7 @@ void Sm::plan(uint32_t slot, ReadyAt at_least) {
   const uint32_t line = icache_.line_of(w.op);
   if (line != w.fetch_line) {
     w.fetch_line = line;
-    const Cycle fetched = icache_.fetch(w.subcore, line, now_, counters.icache_misses);
+    const Cycle fetched = icache_.fetch(w.subcore, line, now_, counters[Counter::icache_misses]);
     if (fetched > now_) depends = std::max(depends, ready_at(fetched, Stall::no_instruction));
   }
   for (const Token token : program.sources(op)) depends = std::max(depends, w.tokens[token]);
@@ -114,10 +113,10 @@ void Sm::issue(SubCore& core, uint32_t slot) {
   const uint32_t threads = static_cast<uint32_t>(std::popcount(w.warp->last_active()));
   stats.executed += 1;
   stats.threads += threads;
-  counters.inst_executed += 1;
-  counters.thread_inst += threads;
-  counters.issue_active += 1;
-  counters.issued[static_cast<size_t>(op.timing)] += 1;
+  counters[Counter::inst_executed] += 1;
+  counters[Counter::thread_inst_executed] += threads;
+  counters[Counter::issue_active] += 1;
+  if (w.warp->ctx.fx.hazard != 0) note_hazard(w);
   if (w.warp->ctx.fx.fault.kind != nullptr) return report_fault(slot);
 
   const cfg::OpTiming& timing = m_.of(op.timing);
@@ -127,14 +126,13 @@ void Sm::issue(SubCore& core, uint32_t slot) {
   bool pending = false;
   w.stall_until = now_ + std::max<uint32_t>(1, timing.stall) + op.read_cycles;
   w.stall_reason = Stall::wait;
-  counters.register_bank_cycles += op.read_cycles;
+  counters[Counter::register_bank_conflict_cycles] += op.read_cycles;
   if (op.timing == isa::TimingClass::mma) {
     const cfg::MmaTiming& row = *program.mma_rows[op.mma_row];
     ready = now_ + row.latency;
     interval = row.interval;
     w.stall_until = now_ + std::max<uint32_t>(1, row.stall) + op.read_cycles;
-    counters.inst_tensor += 1;
-    counters.tensor_active += row.interval;
+    counters[Counter::tensor_cycles_active] += row.interval;
   }
   if (pipe != Pipe::none) {
     core.pipe_free[static_cast<size_t>(pipe)] = now_ + interval;
@@ -165,7 +163,7 @@ void Sm::handle_control(uint32_t slot, isa::Control control) {
   CtaSlot& cta = ctas_[w.cta_slot];
   switch (control) {
     case isa::Control::barrier: {
-      counters.barriers += 1;
+      counters[Counter::barrier_waits] += 1;
       std::vector<isa::CtaBarriers::Release> released;
       std::string error;
       const bool waits = fx.barrier.kind != isa::BarrierRequest::Kind::arrive;
@@ -190,7 +188,7 @@ void Sm::handle_control(uint32_t slot, isa::Control control) {
       return begin_wait(slot, Blocked::async_group);
     case isa::Control::async_arrive:
       w.warp->async.arrive_on(lanes, static_cast<uint32_t>(fx.count), fx.flag);
-      for (const auto& arrival : w.warp->async.take_arrivals()) isa::mbarrier_async_arrive(cta.cta.shared, arrival);
+      deliver_arrivals(slot);
       return plan(slot);
     case isa::Control::sleep: {
       const Cycle cycles = static_cast<Cycle>(static_cast<double>(fx.count) * m_.chip.clock_mhz / 1000.0);
@@ -224,7 +222,7 @@ void Sm::release_barrier(CtaSlot& cta, const std::vector<isa::CtaBarriers::Relea
   const Cycle ready = now_ + m_.of(isa::TimingClass::bar).latency;
   for (const auto& release : released) {
     const uint32_t slot = cta.first_warp + release.warp;
-    warps_[slot].warp->unblock(release.lanes);
+    warps_[slot].warp->unblock(release.lanes, release.red_result);
     if (warps_[slot].blocked == Blocked::barrier || warps_[slot].blocked == Blocked::warp_split) end_wait(slot, ready, Stall::barrier);
   }
 }

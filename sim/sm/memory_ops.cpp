@@ -3,7 +3,7 @@
 #include <bit>
 #include <cmath>
 
-#include "isa/insn/mbarrier.h"
+#include "isa/exec/mbarrier.h"
 #include "sim/sm/pipes.h"
 #include "sim/sm/sm.h"
 
@@ -23,7 +23,7 @@ Cycle push(std::vector<Cycle>& starts, uint32_t& head, Cycle start) {
 
 Cycle Sm::enter_mio(SubCore& core, double cost) {
   const double start = std::max(mio_free_, static_cast<double>(now_));
-  counters.arbitration_cycles += static_cast<uint64_t>(start) - now_;
+  counters[Counter::mio_arbitration_cycles] += static_cast<uint64_t>(start) - now_;
   mio_free_ = start + std::max<double>(cost, m_.smem.issue_interval);
   Cycle& free = core.pipe_free[static_cast<size_t>(Pipe::mio)];
   free = std::max(free, push(core.mio_starts, core.mio_head, up(start)));
@@ -46,10 +46,12 @@ Cycle Sm::shared_access(SubCore& core, const MachineOp& op, const isa::Access& a
   OpStats& stats = ops[static_cast<size_t>(&op - run_.program->ops.data())];
   stats.wavefronts += w.total;
   stats.wavefronts_ideal += w.ideal;
-  (store ? counters.wavefronts_st : counters.wavefronts_ld) += w.total;
-  (store ? counters.ideal_st : counters.ideal_ld) += w.ideal;
-  if (access.kind == isa::AccessKind::ldmatrix) counters.conflicts_ldsm += w.conflicts();
-  if (access.kind == isa::AccessKind::stmatrix) counters.conflicts_stsm += w.conflicts();
+  counters[store ? Counter::smem_wavefronts_st : Counter::smem_wavefronts_ld] += w.total;
+  counters[Counter::smem_wavefronts] += w.total;
+  counters[store ? Counter::smem_conflicts_st : Counter::smem_conflicts_ld] += w.conflicts();
+  counters[Counter::smem_conflicts] += w.conflicts();
+  if (access.kind == isa::AccessKind::ldmatrix) counters[Counter::smem_conflicts_ldsm] += w.conflicts();
+  if (access.kind == isa::AccessKind::stmatrix) counters[Counter::smem_conflicts_stsm] += w.conflicts();
   if (w.conflicts() != 0 && !conflict_notes.contains(op.inst)) conflict_notes.emplace(op.inst, describe_conflict(access, banks_));
   const Cycle start = enter_mio(core, w.total * per_wavefront);
   return start + m_.of(op.timing).latency + up((w.total - 1) * per_wavefront);
@@ -116,7 +118,7 @@ uint32_t Sm::new_request(uint64_t line, uint8_t sectors) {
 uint32_t Sm::send(uint64_t line, uint8_t sectors, MemRequest::Kind kind, Cycle at) {
   const uint32_t id = new_request(line, sectors);
   const uint32_t count = static_cast<uint32_t>(std::popcount(sectors));
-  (kind == MemRequest::Kind::read ? counters.read_sectors : counters.write_sectors) += count;
+  counters[kind == MemRequest::Kind::read ? Counter::l1_fill_bytes : Counter::l1_store_bytes] += count * m_.l1.sector_bytes;
   const MemRequest request{at, line, id, static_cast<uint16_t>(id_), kind, sectors};
   if (!held_back_.empty() || inflight_sectors_ + count > m_.l1.miss_queue_sectors) {
     held_back_.push_back(request);
@@ -135,8 +137,8 @@ void Sm::global_load(SubCore& core, uint32_t slot, const MachineOp& op, Cycle& r
   OpStats& stats = ops[static_cast<size_t>(&op - run_.program->ops.data())];
   stats.lines += lines_.count;
   stats.sectors += lines_.sectors;
-  counters.l1_lines += lines_.count;
-  counters.l1_sectors += lines_.sectors;
+  counters[Counter::l1_requests] += lines_.count;
+  counters[Counter::l1_sectors] += lines_.sectors;
   WarpSlot& w = warps_[slot];
   load_slot = new_load(w, 0, Stall::long_scoreboard);
   uint32_t responses = 0;
@@ -148,7 +150,7 @@ void Sm::global_load(SubCore& core, uint32_t slot, const MachineOp& op, Cycle& r
     uint8_t missing = sectors;
     if (entry != nullptr) {
       missing = static_cast<uint8_t>(sectors & ~entry->valid);
-      counters.l1_sector_hits += static_cast<uint32_t>(std::popcount(static_cast<uint32_t>(sectors & entry->valid)));
+      counters[Counter::l1_sectors_hit] += static_cast<uint32_t>(std::popcount(static_cast<uint32_t>(sectors & entry->valid)));
       if ((missing & entry->pending) == missing && missing != 0) {  // on its way already
         requests_[entry->request].waiters.push_back({static_cast<uint16_t>(slot), static_cast<uint16_t>(load_slot), 0});
         ++responses;
@@ -219,7 +221,7 @@ void Sm::async_copy(SubCore& core, uint32_t slot) {
   for (uint32_t lane = 0; lane < isa::kLanes; ++lane) {
     access.address[lane] = copy.src[lane];
     if ((copy.mask >> lane & 1) && copy.src_bytes[lane] != 0) access.mask |= 1u << lane;
-    counters.ldgsts_bytes += copy.mask >> lane & 1 ? copy.src_bytes[lane] : 0;
+    counters[Counter::ldgsts_bytes] += copy.mask >> lane & 1 ? copy.src_bytes[lane] : 0;
   }
   const uint32_t id = w.warp->async.issue(copy);
   coalesce(access, m_.l1.line_bytes, m_.l1.sector_bytes, lines_);
@@ -228,15 +230,15 @@ void Sm::async_copy(SubCore& core, uint32_t slot) {
   OpStats& stats = ops[w.op];
   stats.lines += lines_.count;
   stats.sectors += lines_.sectors;
-  counters.l1_lines += lines_.count;
-  counters.l1_sectors += lines_.sectors;
+  counters[Counter::l1_requests] += lines_.count;
+  counters[Counter::l1_sectors] += lines_.sectors;
   uint32_t responses = 0;
   for (uint32_t i = 0; i < lines_.count; ++i) {
     auto [line, sectors] = lines_.lines[i];
     L1Tags::Line* entry = access.cache_global ? nullptr : l1_.access(line);
     if (entry != nullptr) {
       const uint8_t missing = static_cast<uint8_t>(sectors & ~entry->valid);
-      counters.l1_sector_hits += static_cast<uint32_t>(std::popcount(static_cast<uint32_t>(sectors & entry->valid)));
+      counters[Counter::l1_sectors_hit] += static_cast<uint32_t>(std::popcount(static_cast<uint32_t>(sectors & entry->valid)));
       if (missing == 0) continue;
       if ((missing & entry->pending) == missing) {
         requests_[entry->request].waiters.push_back({static_cast<uint16_t>(slot), 0, id});
@@ -265,11 +267,22 @@ void Sm::async_copy(SubCore& core, uint32_t slot) {
   ++w.outstanding;
 }
 
+/// cp.async.mbarrier.arrive: arrivals that became due.
+void Sm::deliver_arrivals(uint32_t slot) {
+  WarpSlot& w = warps_[slot];
+  if (!w.warp->async.has_arrivals()) return;
+  for (const auto& arrival : w.warp->async.take_arrivals()) {
+    const uint32_t count = static_cast<uint32_t>(std::popcount(arrival.lanes));
+    if (!isa::arrive_mbarrier(ctas_[w.cta_slot].cta.shared, arrival.offset, count))
+      w.warp->ctx.fault("barrier-misuse", -1, arrival.offset, "cp.async.mbarrier.arrive: more arrivals than the phase expects");
+  }
+}
+
 void Sm::complete_copy(uint32_t slot, uint32_t copy) {
   WarpSlot& w = warps_[slot];
   isa::WindowMemory& shared = ctas_[w.cta_slot].cta.shared;
   w.warp->async.complete(copy, global_, shared);
-  for (const auto& arrival : w.warp->async.take_arrivals()) isa::mbarrier_async_arrive(shared, arrival);
+  deliver_arrivals(slot);
   check_async_wait(slot);
   if (--w.outstanding == 0 && w.blocked == Blocked::stores) finish_warp(slot);
 }

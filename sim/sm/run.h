@@ -7,22 +7,19 @@
 #include "sim/config/machine.h"
 #include "sim/engine/types.h"
 #include "sim/lower/lower.h"
+#include "sim/stats/counters.h"
+#include "sim/stats/stall.h"
 
 namespace tcsim::sim {
 
-/// Why a warp did not issue in a cycle. Names and meanings are Nsight Compute's; see sim/stats.
-enum class Stall : uint8_t {
-  barrier, branch_resolving, dispatch_stall, drain, gmma, imc_miss, lg_throttle, long_scoreboard, math_pipe_throttle,
-  membar, mio_throttle, misc, no_instruction, not_selected, selected, short_scoreboard, sleeping, tex_throttle, wait, count
-};
-constexpr size_t kStalls = static_cast<size_t>(Stall::count);
+using Stall = StallReason;
 
 /// What one machine operation did, over all warps of an SM.
 struct OpStats {
   uint64_t executed = 0, threads = 0;
   uint64_t wavefronts = 0, wavefronts_ideal = 0;  // shared memory
   uint64_t sectors = 0, lines = 0, l1_hits = 0;   // global and local memory
-  std::array<uint64_t, kStalls> stalls{};         // warp-cycles, charged to the waiting operation
+  StallCycles stalls{};         // warp-cycles, charged to the waiting operation
 };
 
 struct KernelRun {

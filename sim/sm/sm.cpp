@@ -76,7 +76,7 @@ void Sm::handle(const Event& event) {
     case Event::Kind::cta_start: {
       CtaSlot& slot = ctas_[event.id];
       if (resident_ctas_++ == 0) active_since_ = now_;
-      counters.ctas += 1;
+      counters[Counter::ctas_launched] += 1;
       for (uint32_t i = 0; i < run_.warps_per_cta; ++i) {
         const uint32_t index = slot.first_warp + i;
         WarpSlot& w = warps_[index];
@@ -111,6 +111,12 @@ void Sm::report_fault(uint32_t slot) {
                                 w.index_in_cta, fault.lane, run_.module->source_of(inst))});
 }
 
+void Sm::note_hazard(const WarpSlot& w) {
+  const uint8_t bits = w.warp->ctx.fx.hazard;
+  for (uint8_t bit = 1; bit != 0 && bit <= bits; bit = static_cast<uint8_t>(bit << 1))
+    if (bits & bit) ++hazards[{w.warp->last_inst(), bit}];
+}
+
 /// The warp has no lanes left: its CTA slot is free when all warps are gone and their stores acknowledged.
 void Sm::finish_warp(uint32_t slot) {
   WarpSlot& w = warps_[slot];
@@ -127,13 +133,13 @@ void Sm::finish_warp(uint32_t slot) {
   w.blocked = Blocked::no;
   set_ready(w, kNever, Pipe::none);
   CtaSlot& cta = ctas_[w.cta_slot];
-  counters.warp_cycles += now_ + 1 - cta.started;
+  counters[Counter::warps_active] += now_ + 1 - cta.started;
   if (--cta.warps_left > 0) return;
   cta.used = false;
   ++free_ctas_;
   finished.push_back({now_, cta.linear});
   last_active_ = now_ + 1;
-  if (--resident_ctas_ == 0) counters.active_cycles += now_ + 1 - active_since_;
+  if (--resident_ctas_ == 0) counters[Counter::cycles_active] += now_ + 1 - active_since_;
 }
 
 void Sm::handle_response(uint32_t id) {

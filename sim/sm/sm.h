@@ -12,6 +12,7 @@
 #include <array>
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <memory>
 #include <string>
 #include <unordered_map>
@@ -21,7 +22,6 @@
 #include "sim/engine/wheel.h"
 #include "sim/lsu/l1_cache.h"
 #include "sim/mem/memory_system.h"
-#include "sim/sm/counters.h"
 #include "sim/sm/instruction_cache.h"
 #include "sim/sm/warp_slot.h"
 #include "sim/smem/wavefronts.h"
@@ -46,9 +46,12 @@ class Sm {
   struct Finished { Cycle cycle; uint64_t linear; };
   std::vector<Finished> finished;         // CTAs of this quantum
   std::vector<OpStats> ops;               // one an operation of the program
-  SmCounters counters;
+  CounterBlock counters;
   std::vector<Diagnostic> faults;         // the user's fault: the run ends
   std::unordered_map<uint32_t, std::string> conflict_notes;  // PTX instruction -> who collides
+
+  /// Suspicious reads and writes: (PTX instruction, isa::Hazard bit) -> how often.
+  std::map<std::pair<uint32_t, uint8_t>, uint64_t> hazards;
 
   bool idle() const { return resident_ctas_ == 0; }
   Cycle last_active() const { return last_active_; }
@@ -117,6 +120,8 @@ class Sm {
   void async_copy(SubCore& core, uint32_t slot);
   uint32_t new_request(uint64_t line, uint8_t sectors);
   uint32_t send(uint64_t line, uint8_t sectors, MemRequest::Kind kind, Cycle at);
+  void deliver_arrivals(uint32_t slot);
+  void note_hazard(const WarpSlot& w);
   void complete_copy(uint32_t slot, uint32_t copy);
   uint64_t private_lines(const WarpSlot& w, isa::Space space) const;
   uint32_t new_load(WarpSlot& w, uint32_t responses, Stall reason);
