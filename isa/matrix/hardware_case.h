@@ -1,0 +1,32 @@
+// Reads one folder of result bits that a GPU produced (validation/data/mma_bits/README.md). For tests.
+#pragma once
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "isa/matrix/mma_plan.h"
+
+namespace tcsim::isa {
+
+struct HardwareCase {
+  std::string name, instruction;
+  int tiles = 0, word_bytes = 4;
+  /// Words [tile][register][lane] of one operand (64-bit words as two), and its registers a lane.
+  struct Words {
+    std::vector<uint32_t> words;
+    int registers = 0;
+  };
+  Words a, b, c, d, e;
+
+  /// Throws std::runtime_error if the folder is not complete.
+  static HardwareCase read(const std::filesystem::path& folder);
+
+  /// Pointers to the registers of one tile.
+  static std::vector<uint32_t*> registers(Words& w, int tile, int word_bytes);
+};
+
+/// The description of "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32" and of the mma.sp and wmma.mma forms.
+MmaDesc parse_mma(const std::string& instruction, Generation generation);
+
+}  // namespace tcsim::isa

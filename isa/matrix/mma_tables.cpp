@@ -1,0 +1,91 @@
+#include "isa/matrix/mma_tables.h"
+
+#include "isa/check.h"
+
+namespace tcsim::isa {
+namespace {
+
+/// Position of k in the order of summation: Hopper and Blackwell run fp8 as two f16 steps, the lower pair of every register first.
+int summation_place(Emulation emulation, int k, int count) {
+  if (emulation != Emulation::fp8_pairs) return k;
+  return (k % 4) / 2 * (count / 2) + k / 4 * 2 + k % 2;
+}
+
+/// Calls f(flat position in the matrix) for register, lane, element in order.
+std::vector<uint16_t> flat_indices(const FragmentSpec& f, int rows, int cols, Emulation emulation, MatrixRole role) {
+  std::vector<uint16_t> out;
+  const int registers = f.distinct ? f.distinct : f.registers;
+  for (int reg = 0; reg < registers; ++reg)
+    for (int lane = 0; lane < 32; ++lane)
+      for (int sub = 0; sub < f.per_register(); ++sub) {
+        const Element e = element_at(f, lane, reg, sub);
+        const int row = role == MatrixRole::b ? summation_place(emulation, e.row, rows) : e.row;
+        const int col = role == MatrixRole::a ? summation_place(emulation, e.col, cols) : e.col;
+        out.push_back(static_cast<uint16_t>((e.tile * rows + row) * cols + col));
+      }
+  return out;
+}
+
+MmaUnit unit_of(const MmaDesc& d, const TensorCoreArith* arith) {
+  switch (d.a) {
+    case Type::b1: return MmaUnit::bits;
+    case Type::s8: case Type::u8: case Type::s4: case Type::u4: return MmaUnit::integers;
+    case Type::f64: return MmaUnit::doubles;
+    default: return arith->emulation == Emulation::fma_chain ? MmaUnit::fma_chain : MmaUnit::floats;
+  }
+}
+
+Type operand_type(const MmaDesc& d, MatrixRole role) {
+  return role == MatrixRole::a ? d.a : role == MatrixRole::b ? d.b : role == MatrixRole::c ? d.c : d.d;
+}
+
+}  // namespace
+
+MmaPlan::Tables::Tables(const MmaDesc& description) : desc(description) {
+  const std::string why = MmaPlan::check(desc);
+  TC_CHECK(why.empty(), "{}", why);
+  for (int i = 0; i < 4; ++i) {
+    const auto role = static_cast<MatrixRole>(i);
+    fragments[static_cast<size_t>(i)] = *fragment_spec(desc.family, desc.shape, role, operand_type(desc, role),
+                                                       role == MatrixRole::b ? desc.b_order : desc.a_order);
+  }
+  const bool sparse = desc.family == MatrixFamily::mma_sparse;
+  k = sparse ? desc.shape.k / 2 : desc.shape.k;
+  tiles = fragments[0].tiles();
+  if (desc.a == Type::f16 || desc.a == Type::bf16 || desc.a == Type::tf32 || desc.a == Type::e4m3 || desc.a == Type::e5m2) {
+    arith = find_arith(desc.generation, MmaPath::mma_sync, desc.a, desc.d, k);
+    if (!arith)  // the chip has no such unit: later chips' programs on earlier machines are refused before this
+      arith = find_arith(Generation::hopper, MmaPath::mma_sync, desc.a, desc.d, k);
+    TC_CHECK(arith != nullptr, "no arithmetic for this type");
+  }
+  unit = unit_of(desc, arith);
+  const Emulation emulation = arith ? arith->emulation : Emulation::none;
+  const auto [m, n, full_k] = desc.shape;
+  a = flat_indices(fragments[0], m, k, emulation, MatrixRole::a);
+  b = flat_indices(fragments[1], full_k, n, sparse ? Emulation::none : emulation, MatrixRole::b);
+  c = flat_indices(fragments[2], m, n, Emulation::none, MatrixRole::c);
+  d = flat_indices(fragments[3], m, n, Emulation::none, MatrixRole::d);
+  if (!sparse) return;
+  const bool four_bit = desc.a == Type::s4 || desc.a == Type::u4, tf32 = desc.a == Type::tf32;
+  const int chunks = chunks_per_row(desc.a, full_k), stored = k / chunks, chunk_width = full_k / chunks;
+  index_up = four_bit ? 1 : 0;
+  index_down = tf32 ? 1 : 0;
+  meta.resize(static_cast<size_t>(m * k));
+  for (int i = 0; i < m; ++i)
+    for (int j = 0; j < k; ++j) {
+      const Home home = metadata_home(chunks, desc.selector, i, j / stored);
+      const int s = j % stored, pair = four_bit ? s / 2 : s;
+      meta[static_cast<size_t>(i * k + summation_place(emulation, j, k))] = {
+          home.lane, static_cast<uint8_t>(home.bit + 2 * pair),
+          static_cast<uint16_t>(j / stored * chunk_width + (four_bit ? s % 2 : 0))};
+    }
+}
+
+void sparse_rows(const MmaPlan::Tables& t, const uint32_t* metadata, uint16_t* rows) {
+  for (size_t i = 0; i < t.meta.size(); ++i) {
+    const auto& m = t.meta[i];
+    rows[i] = static_cast<uint16_t>(m.base + ((((metadata[m.lane] >> m.bit) & 3u) << t.index_up) >> t.index_down));
+  }
+}
+
+}  // namespace tcsim::isa

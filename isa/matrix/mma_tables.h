@@ -1,0 +1,55 @@
+// Tables an MmaPlan builds once, and the units that use them. Internal to isa/matrix.
+#pragma once
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "isa/matrix/mma_plan.h"
+#include "isa/numeric/tensor_core.h"
+
+namespace tcsim::isa {
+
+enum class MmaUnit : uint8_t { floats, fma_chain, doubles, integers, bits };
+
+/// Chunks of sparsity metadata in a row of A: 4 bits each.
+constexpr int chunks_per_row(Type a, int k) { return a == Type::tf32 ? k / 2 : a == Type::s4 || a == Type::u4 ? k / 8 : k / 4; }
+
+struct MmaPlan::Tables {
+  explicit Tables(const MmaDesc& desc);
+
+  MmaDesc desc;
+  MmaUnit unit = MmaUnit::floats;
+  const TensorCoreArith* arith = nullptr;
+  int tiles = 1;      // independent matrices (quad pairs)
+  int k = 0;          // products an output element (stored elements for sparse A)
+  std::array<FragmentSpec, 4> fragments;  // a, b, c, d
+
+  // For every register, lane and element of it, in this order: index into the row-major matrix (all tiles in a row).
+  // A: [tile][m][k], B: [tile][k][n], C and D: [tile][m][n]. Repeated registers (wmma .f16) are left out of a and b.
+  std::vector<uint16_t> a, b, c, d;
+  // Sparse: per stored element [m][k]: lane and bit of its two-bit index, and the first row of B of its chunk.
+  struct Index { uint8_t lane, bit; uint16_t base; };
+  std::vector<Index> meta;
+  int index_up = 0, index_down = 0;  // an index counts pairs of 4-bit elements, or halves of tf32 elements
+
+  const FragmentSpec& fragment(MatrixRole role) const { return fragments[static_cast<size_t>(role)]; }
+};
+
+struct Registers {
+  uint32_t* const* d;
+  const uint32_t* const* a;
+  const uint32_t* const* b;
+  const uint32_t* const* c;
+  const uint32_t* metadata;
+};
+
+void run_floats(const MmaPlan::Tables& t, const Registers& r);
+void run_fma_chain(const MmaPlan::Tables& t, const Registers& r);
+void run_doubles(const MmaPlan::Tables& t, const Registers& r);
+void run_integers(const MmaPlan::Tables& t, const Registers& r);
+void run_bits(const MmaPlan::Tables& t, const Registers& r);
+
+/// Rows of B that the stored elements of A meet: [m][k].
+void sparse_rows(const MmaPlan::Tables& t, const uint32_t* metadata, uint16_t* rows);
+
+}  // namespace tcsim::isa

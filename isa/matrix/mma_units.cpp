@@ -1,0 +1,203 @@
+// The five ways to compute a matrix instruction. Each unpacks registers into row-major matrices by the plan's tables, computes, packs.
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "isa/matrix/mma_tables.h"
+#include "isa/numeric/float_tile.h"
+#include "isa/numeric/half.h"
+
+namespace tcsim::isa {
+namespace {
+
+constexpr int kMax = kTileElements;
+
+/// Elements of kBits each, zero-extended, to their places.
+template <int kBits>
+void unpack(const uint32_t* const* regs, const std::vector<uint16_t>& places, uint32_t* out) {
+  constexpr int per = 32 / kBits;
+  constexpr uint32_t mask = kBits == 32 ? ~0u : (1u << (kBits & 31)) - 1;
+  const uint16_t* at = places.data();
+  const size_t count = places.size() / (32 * per);
+  for (size_t reg = 0; reg < count; ++reg)
+    for (int lane = 0; lane < 32; ++lane, at += per) {
+      const uint32_t w = regs[reg][lane];
+      for (int s = 0; s < per; ++s) out[at[s]] = (w >> (s * kBits)) & mask;
+    }
+}
+
+void unpack(int bits, const uint32_t* const* regs, const std::vector<uint16_t>& places, uint32_t* out) {
+  switch (bits) {
+    case 4: return unpack<4>(regs, places, out);
+    case 8: return unpack<8>(regs, places, out);
+    case 16: return unpack<16>(regs, places, out);
+    default: return unpack<32>(regs, places, out);
+  }
+}
+
+void pack(int bits, uint32_t* const* regs, const std::vector<uint16_t>& places, const uint32_t* in) {
+  const uint16_t* at = places.data();
+  if (bits == 32) {
+    for (size_t reg = 0; reg < places.size() / 32; ++reg, at += 32)
+      for (int lane = 0; lane < 32; ++lane) regs[reg][lane] = in[at[lane]];
+    return;
+  }
+  for (size_t reg = 0; reg < places.size() / 64; ++reg)
+    for (int lane = 0; lane < 32; ++lane, at += 2) regs[reg][lane] = in[at[0]] | in[at[1]] << 16;
+}
+
+uint32_t e4m3_to_f16(uint32_t x) {
+  const uint32_t sign = (x & 0x80) << 8, e = (x >> 3) & 15, m = x & 7;
+  if ((x & 0x7f) == 0x7f) return 0x7fff;
+  if (e) return sign | (e + 8) << 10 | m << 7;
+  if (!m) return sign;
+  const int up = std::countl_zero(m) - 28;  // subnormals of e4m3 are normal in f16
+  return sign | static_cast<uint32_t>(9 - up) << 10 | ((m << (up + 7)) & 0x3ff);
+}
+
+void fp8_to_f16(Type t, uint32_t* x, int count) {
+  for (int i = 0; i < count; ++i) x[i] = t == Type::e4m3 ? e4m3_to_f16(x[i]) : x[i] << 8;
+}
+
+/// One ordinary addition, rounded to nearest even, in the accumulator's type.
+uint32_t add_rn(Type t, uint32_t x, uint32_t y) {
+  if (t == Type::f16)  // the f32 sum of two f16 rounds innocently: 24 >= 2 * 11 + 2 bits
+    return f32_to_f16_rn(f16_to_f32(static_cast<uint16_t>(x)) + f16_to_f32(static_cast<uint16_t>(y)));
+  const float s = std::bit_cast<float>(x) + std::bit_cast<float>(y);
+  return s != s ? 0x7fffffffu : std::bit_cast<uint32_t>(s);
+}
+
+int32_t sign_extend(uint32_t x, Type t) {
+  switch (t) {
+    case Type::s8: return static_cast<int8_t>(x);
+    case Type::s4: return static_cast<int32_t>(x << 28) >> 28;
+    default: return static_cast<int32_t>(x);
+  }
+}
+
+}  // namespace
+
+void run_floats(const MmaPlan::Tables& t, const Registers& r) {
+  const auto [m, n, full_k] = t.desc.shape;
+  alignas(32) uint32_t a_bits[kMax], b_bits[kMax], c_bits[kMax], d_bits[kMax];
+  uint16_t rows[kMax];
+  unpack(t.fragments[0].element_bits, r.a, t.a, a_bits);
+  unpack(t.fragments[1].element_bits, r.b, t.b, b_bits);
+  unpack(t.fragments[2].element_bits, r.c, t.c, c_bits);
+  const bool sparse = !t.meta.empty(), pairs = t.arith->emulation == Emulation::fp8_pairs;
+  if (sparse) sparse_rows(t, r.metadata, rows);
+  const int a_count = m * t.k, b_count = full_k * n, c_count = m * n;
+  Type a_type = t.desc.a, b_type = t.desc.b, c_type = t.desc.c;
+  if (pairs) {
+    fp8_to_f16(a_type, a_bits, a_count);
+    fp8_to_f16(b_type, b_bits, b_count);
+    a_type = b_type = Type::f16;
+    std::memset(d_bits, 0, sizeof(uint32_t) * static_cast<size_t>(c_count));
+  }
+  FloatOperand a, b;
+  for (int tile = 0; tile < t.tiles; ++tile) {
+    a.decode(a_type, operand_shift(*t.arith, a_type, b_type), a_bits + tile * a_count, a_count);
+    b.decode(b_type, 0, b_bits + tile * b_count, b_count);
+    float_tile(*t.arith, {m, n, t.k}, a, b, c_type, (pairs ? d_bits : c_bits) + tile * c_count, d_bits + tile * c_count,
+               sparse ? rows : nullptr);
+  }
+  if (pairs)
+    for (int i = 0; i < c_count; ++i) d_bits[i] = add_rn(c_type, d_bits[i], c_bits[i]);
+  pack(t.fragments[3].element_bits, r.d, t.d, d_bits);
+}
+
+void run_fma_chain(const MmaPlan::Tables& t, const Registers& r) {
+  const auto [m, n, k] = t.desc.shape;
+  uint32_t a[kMax], b[kMax], c[kMax], d[kMax];
+  unpack<16>(r.a, t.a, a);
+  unpack<16>(r.b, t.b, b);
+  unpack(t.fragments[2].element_bits, r.c, t.c, c);
+  const bool c16 = t.desc.c == Type::f16, d16 = t.desc.d == Type::f16;
+  for (int tile = 0; tile < t.tiles; ++tile)
+    for (int i = 0; i < m; ++i)
+      for (int j = 0; j < n; ++j) {
+        float sum = 0;
+        for (int kk = 0; kk < k; ++kk)
+          sum = std::fma(f16_to_f32(static_cast<uint16_t>(a[(tile * m + i) * k + kk])),
+                         f16_to_f32(static_cast<uint16_t>(b[(tile * k + kk) * n + j])), sum);
+        const int at = (tile * m + i) * n + j;
+        const float cc = c16 ? f16_to_f32(static_cast<uint16_t>(c[at])) : std::bit_cast<float>(c[at]);
+        const float v = cc + sum;
+        d[at] = d16 ? f32_to_f16_rn(v) : v != v ? 0x7fffffffu : std::bit_cast<uint32_t>(v);
+      }
+  pack(t.fragments[3].element_bits, r.d, t.d, d);
+}
+
+void run_doubles(const MmaPlan::Tables& t, const Registers& r) {
+  const auto [m, n, k] = t.desc.shape;
+  double a[kMax], b[kMax], c[kMax];
+  auto fetch = [](const uint32_t* const* regs, const std::vector<uint16_t>& places, double* out) {
+    for (size_t i = 0; i < places.size(); ++i) std::memcpy(out + places[i], regs[i / 32] + 2 * (i % 32), 8);
+  };
+  fetch(r.a, t.a, a);
+  fetch(r.b, t.b, b);
+  fetch(r.c, t.c, c);
+  for (int i = 0; i < m; ++i)
+    for (int kk = 0; kk < k; ++kk)
+      for (int j = 0; j < n; ++j) c[i * n + j] = std::fma(a[i * k + kk], b[kk * n + j], c[i * n + j]);
+  for (size_t i = 0; i < t.d.size(); ++i) {
+    double v = c[t.d[i]];
+    if (v != v) v = std::bit_cast<double>(uint64_t{0x7fffffffffffffff});
+    std::memcpy(r.d[i / 32] + 2 * (i % 32), &v, 8);
+  }
+}
+
+void run_integers(const MmaPlan::Tables& t, const Registers& r) {
+  const auto [m, n, full_k] = t.desc.shape;
+  alignas(32) uint32_t a[kMax], b[kMax], c[kMax], d[kMax];
+  uint16_t rows[kMax];
+  unpack(t.fragments[0].element_bits, r.a, t.a, a);
+  unpack(t.fragments[1].element_bits, r.b, t.b, b);
+  unpack<32>(r.c, t.c, c);
+  for (int i = 0; i < full_k * n; ++i) b[i] = static_cast<uint32_t>(sign_extend(b[i], t.desc.b));
+  if (!t.meta.empty()) sparse_rows(t, r.metadata, rows);
+  for (int i = 0; i < m; ++i)
+    for (int j0 = 0; j0 < n; j0 += 8) {
+      uint32_t sum[8] = {};
+      for (int k = 0; k < t.k; ++k) {
+        const auto x = static_cast<uint32_t>(sign_extend(a[i * t.k + k], t.desc.a));
+        const uint32_t* y = b + (t.meta.empty() ? k : rows[i * t.k + k]) * n + j0;
+        for (int j = 0; j < 8; ++j) sum[j] += x * y[j];
+      }
+      for (int j = 0; j < 8; ++j) {
+        const int at = i * n + j0 + j;
+        const int64_t exact = static_cast<int64_t>(static_cast<int32_t>(sum[j])) + static_cast<int32_t>(c[at]);
+        d[at] = static_cast<uint32_t>(
+            t.desc.satfinite ? std::clamp<int64_t>(exact, std::numeric_limits<int32_t>::min(), std::numeric_limits<int32_t>::max())
+                             : exact);
+      }
+    }
+  pack(32, r.d, t.d, d);
+}
+
+void run_bits(const MmaPlan::Tables& t, const Registers& r) {
+  const auto [m, n, k] = t.desc.shape;
+  const int words = k / 32;
+  uint32_t a[kMax], b[kMax], c[kMax], d[kMax];
+  // A register holds 32 consecutive k of one row of A or column of B, lowest k in bit 0.
+  for (size_t i = 0; i < t.a.size(); i += 32) a[t.a[i] / 32] = r.a[i / 1024][i / 32 % 32];
+  for (size_t i = 0; i < t.b.size(); i += 32) {
+    const int row = t.b[i] / n, col = t.b[i] % n;
+    b[col * words + row / 32] = r.b[i / 1024][i / 32 % 32];
+  }
+  unpack<32>(r.c, t.c, c);
+  for (int i = 0; i < m; ++i)
+    for (int j = 0; j < n; ++j) {
+      uint32_t sum = c[i * n + j];
+      for (int w = 0; w < words; ++w) {
+        const uint32_t x = a[i * words + w], y = b[j * words + w];
+        sum += static_cast<uint32_t>(std::popcount(t.desc.bit_op == BitOp::xor_popc ? x ^ y : x & y));
+      }
+      d[i * n + j] = sum;
+    }
+  pack(32, r.d, t.d, d);
+}
+
+}  // namespace tcsim::isa
