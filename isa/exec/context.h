@@ -17,7 +17,9 @@ constexpr uint32_t kFullMask = 0xffffffffu;
 
 enum class AccessKind : uint8_t { none, load, store, atomic, ldmatrix, stmatrix, cp_async, prefetch };
 
-/// Addresses of the last memory instruction, for the timing model. Shared and local addresses are byte offsets in their window.
+/// Addresses of the last memory instruction, for the timing model. Shared addresses are byte offsets in the window; local
+/// ones too, but interleaved as the hardware stores them (4-byte words of the 32 lanes side by side, (offset / 4) * 128 +
+/// lane * 4), so that equal offsets in all lanes coalesce.
 struct Access {
   AccessKind kind = AccessKind::none;
   Space space = Space::none;  // resolved: never generic
@@ -46,7 +48,7 @@ enum class Control : uint8_t {
   async_wait,      // cp.async.wait_group: fx.count groups may stay pending (wait_all: 0 and also uncommitted ones)
   async_arrive,    // cp.async.mbarrier.arrive: fx.count = shared offset of the mbarrier, fx.flag = noinc
   sleep,           // nanosleep: fx.count nanoseconds
-  trap
+  trap             // fx.fault.kind tells whether it was a fault; without one it is the trap instruction
 };
 
 struct BarrierRequest {
@@ -56,9 +58,16 @@ struct BarrierRequest {
   bool aligned = true;
 };
 
+/// Suspicious things that do not stop the kernel; bits of Effects::hazard.
+enum Hazard : uint8_t {
+  kUninitialisedRead = 1,   // bytes that nobody wrote
+  kMissingWait = 2,         // bytes that a cp.async in flight will write
+  kOverwriteInFlight = 4    // a store or cp.async to bytes that a cp.async in flight will write
+};
+
 /// The user's fault found while executing: becomes a Diagnostic with the instruction's place and exit code 3.
 struct Fault {
-  const char* kind = nullptr;  // "out-of-bounds", "misaligned", "illegal-instruction", "barrier-misuse"
+  const char* kind = nullptr;  // "out-of-bounds", "misaligned", "illegal-instruction", "barrier-misuse", "unknown-value"
   int lane = -1;
   uint64_t address = 0;
   std::string text;
@@ -67,15 +76,18 @@ struct Fault {
 struct Effects {
   Control control = Control::next;
   bool flag = false;
-  uint32_t lanes = 0;
+  bool has_copy = false;
+  uint8_t hazard = 0;           // Hazard bits of the last step
+  int8_t hazard_lane = 0;
+  uint32_t lanes = 0;           // lanes that the control concerns: those that executed (guard applied)
   uint64_t count = 0;
+  uint64_t hazard_address = 0;
   BarrierRequest barrier;
   Access access;
   AsyncCopy copy;
-  bool has_copy = false;
   Fault fault;
 
-  void reset() { control = Control::next; has_copy = false; access.kind = AccessKind::none; }
+  void reset() { control = Control::next; has_copy = false; hazard = 0; access.kind = AccessKind::none; }
 };
 
 /// Fixed facts of the running warp, and its CTA's memories.
@@ -83,10 +95,12 @@ struct ExecContext {
   uint32_t* regs = nullptr;   // slot s, lane l: regs[s * 32 + l]; 64-bit registers: u64 lanes from slot s on
   uint32_t* preds = nullptr;  // predicate p: lane mask preds[p]
   uint32_t warp_lanes = kFullMask;  // lanes that exist (last warp of a CTA may be partial)
+  uint32_t live = kFullMask;        // lanes that have not exited
   uint32_t active = kFullMask;      // lanes of the current split, before the guard
   GlobalMemory* global = nullptr;
   WindowMemory* shared = nullptr;   // of the CTA
-  WindowMemory* local = nullptr;    // of the warp: lane-major, kernel.local_bytes each
+  WindowMemory* local = nullptr;    // of the warp: lane-major, local_bytes each
+  uint32_t local_bytes = 0;         // per thread
   const uint8_t* params = nullptr;
   uint32_t param_bytes = 0;
   const uint8_t* constants = nullptr;
@@ -94,6 +108,11 @@ struct ExecContext {
   uint32_t* carry = nullptr;        // condition code CC.CF: lane mask
   uint64_t clock = 0;               // %clock, %clock64: cycle (timing) or instruction count (functional)
   uint64_t globaltimer_ns = 0;
+  uint32_t cluster_rank = 0;        // %cluster_ctarank
+  uint8_t generation = 0;           // isa::numeric generation of the tensor cores (LaunchInfo::generation)
+  bool values_known = true;         // false: timing mode
+  bool addresses_only = false;      // timing mode, this instruction: nobody needs the data, move none
+  bool data_unknown = false;        // timing mode, this instruction: the data to store or combine were not computed
   Effects fx;
 
   // Register access. T is uint32_t or uint64_t (or float, double, ...of that size).
@@ -105,6 +124,24 @@ struct ExecContext {
     return op.kind == Operand::Kind::constant ? static_cast<const T*>(op.lanes) : reg<T>(op.slot);
   }
   uint32_t pred(const Operand& op) const { return op.negated ? ~preds[op.slot] : preds[op.slot]; }
+  /// Ends the kernel with the user's fault.
+  void fault(const char* kind, int lane, uint64_t address, std::string text) {
+    fx.control = Control::trap;
+    fx.fault = {kind, lane, address, std::move(text)};
+  }
+  void hazard(Hazard kind, int lane, uint64_t address) {
+    fx.hazard |= kind;
+    fx.hazard_lane = static_cast<int8_t>(lane);
+    fx.hazard_address = address;
+  }
+  /// True when all live lanes that a *.sync instruction names are here (mask). Otherwise asks the warp to wait for them;
+  /// the instruction must then do nothing: it is run again with more lanes.
+  bool converged(uint32_t members, uint32_t mask) {
+    if ((members & live & ~mask) == 0) [[likely]] return true;
+    fx.control = Control::warp_barrier;
+    fx.lanes = members;
+    return false;
+  }
   void set_pred(int32_t slot, uint32_t value, uint32_t mask) { preds[slot] = (preds[slot] & ~mask) | (value & mask); }
 };
 

@@ -14,10 +14,11 @@ class CtaBarriers {
   static constexpr uint32_t kCount = 16;
   struct Release { uint32_t warp, lanes; uint32_t red_result; };  // red_result: popc, or 0/1 for and/or
   void reset(uint32_t cta_threads);
-  /// Lanes of a warp arrive. True when this completes the barrier: then `released` lists who may go on.
+  /// Lanes of a warp arrive. True when this completes the barrier: then `released` lists who may go on, the lanes that
+  /// arrived last among them (unless they only arrive): Warp::unblock() is right for each entry, blocked or not.
   /// fault text in `error` (empty: none): counts that disagree, more arrivals than expected, id out of range.
   bool arrive(const BarrierRequest& request, uint32_t warp, uint32_t lanes, std::vector<Release>& released, std::string& error);
-  /// Threads that exit no longer take part in barriers that wait for the whole CTA. May complete barriers.
+  /// Threads (a count) that exit no longer take part in barriers that wait for the whole CTA. May complete barriers.
   bool exit(uint32_t lanes_count, std::vector<Release>& released);
   struct State { uint32_t expected = 0, arrived = 0; bool has_waiters = false; };
   State state(uint32_t id) const;
@@ -30,6 +31,7 @@ class CtaBarriers {
     uint32_t popc = 0; bool all = true, any = false;
     std::vector<Release> waiting;
   };
+  void complete(Barrier& barrier, std::vector<Release>& released);
   std::array<Barrier, kCount> barriers_;
   uint32_t threads_ = 0;
 };
@@ -40,7 +42,7 @@ struct Cta {
   CtaBarriers barriers;
   std::vector<Warp> warps;
   std::vector<WindowMemory> locals;  // one a warp
-  uint32_t warps_running = 0;
+  uint32_t warps_running = 0;        // warps that have not exited; kept by the caller from start() on
   uint32_t sm_id = 0;
 
   /// Sets everything up for one CTA of the launch; reuses storage of an earlier CTA.

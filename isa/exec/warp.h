@@ -1,13 +1,15 @@
 // A warp: registers, the splits into which divergence divides its lanes, and its cp.async groups.
 //
 // Splits: at a divergent branch both sides become splits that wait for each other at the branch's immediate
-// post-dominator. The wait is soft: when the siblings have run `kReconvergePatience` steps without arriving, the waiting
-// split goes on, so that a lane which spins for another lane of its warp is always served (independent thread scheduling).
+// post-dominator (a Join). The wait is soft: when the siblings have run `kReconvergePatience` steps without arriving, or
+// wait at a barrier themselves, the waiting split goes on, so that a lane which spins for another lane of its warp is
+// always served (independent thread scheduling). *.sync instructions wait, as splits, for the lanes of their member mask.
 #pragma once
 #include <array>
 #include <cstdint>
 #include <vector>
 
+#include "isa/exec/async_groups.h"
 #include "isa/exec/context.h"
 #include "isa/exec/program.h"
 
@@ -22,41 +24,10 @@ struct Dim3 {
 struct LaunchInfo {
   Dim3 grid, block, cluster;
   uint32_t dynamic_smem_bytes = 0;
+  uint32_t sm_count = 1;            // %nsmid
+  uint8_t generation = 0;           // of the tensor cores: static_cast<uint8_t>(numeric::Generation)
   std::vector<uint8_t> params;      // the parameter bank, kernel.param_bytes long
   std::vector<uint8_t> constants;   // .const window
-};
-
-/// cp.async groups of one warp, tracked with lane masks so that divergent commits and waits count per lane.
-class AsyncGroups {
- public:
-  /// Registers an issued copy in the open (uncommitted) group; the id is used to complete it.
-  uint32_t issue(const AsyncCopy& copy);
-  /// cp.async.commit_group for the lanes in mask.
-  void commit(uint32_t mask);
-  /// The copy's bytes land in shared memory now (source bytes are read now).
-  void complete(uint32_t id, GlobalMemory& global, WindowMemory& shared);
-  /// True when, for every lane in mask, all committed groups but the newest `keep` are complete
-  /// (all: uncommitted copies too).
-  bool satisfied(uint32_t mask, uint64_t keep, bool all) const;
-  /// Ids of copies not complete that `satisfied` is waiting for / of all copies not complete, oldest first.
-  std::vector<uint32_t> blocking(uint32_t mask, uint64_t keep, bool all) const;
-  std::vector<uint32_t> outstanding() const;
-  bool empty() const;
-  void clear();
-
-  /// cp.async.mbarrier.arrive: when all copies issued so far by these lanes are complete, one arrival a lane on the
-  /// mbarrier at `offset`. Arrivals that became due are returned by take_arrivals().
-  struct Arrival { uint32_t offset, lanes; bool noinc; };
-  void arrive_on(uint32_t mask, uint32_t offset, bool noinc);
-  std::vector<Arrival> take_arrivals();
-
- private:
-  struct Copy { uint32_t id; AsyncCopy data; bool done; };
-  struct Group { uint32_t lanes; std::vector<uint32_t> ids; bool committed; };
-  std::vector<Copy> copies_;
-  std::vector<Group> groups_;
-  std::vector<std::pair<Arrival, std::vector<uint32_t>>> arrivals_;
-  uint32_t next_id_ = 1;
 };
 
 class Warp {
@@ -66,8 +37,9 @@ class Warp {
   ExecContext ctx;        // ctx.fx holds the effects of the last step
   AsyncGroups async;
 
-  /// Prepares the warp: `index` in the CTA; ctaid; sets special-register slots, clears registers (undefined bits set).
-  /// values_known: false = timing mode, matrix results are tagged unknown instead of computed.
+  /// Prepares the warp: `index` in the CTA; ctaid; sets special-register slots, clears registers. The program must be
+  /// finished (finish_program). values_known: false = timing mode, matrix results are tagged unknown instead of computed.
+  /// Program and launch must outlive the warp's run.
   void start(const Program& program, const LaunchInfo& launch, Dim3 ctaid, uint32_t index, uint32_t sm_id, bool values_known);
 
   bool exited() const { return live_ == 0; }
@@ -78,20 +50,30 @@ class Warp {
   bool runnable() const { return runnable_; }
 
   /// Runs the step at pc() for the current split and moves it. Handles branches, exits, reconvergence and warp-level
-  /// barriers itself. Returns what the caller must handle: barrier, async_commit, async_wait, async_arrive, sleep, trap; else next.
-  /// After barrier, async_wait or sleep the split (lanes in ctx.active before the step, kept in last_active()) is still
-  /// running: call block() if it must wait.
-  Control step();
+  /// barriers itself. Returns what the caller must handle: barrier, async_commit, async_wait, async_arrive, sleep, trap
+  /// (ctx.fx.fault tells the fault); else next. A cp.async is in ctx.fx.has_copy / copy: give it to async.issue.
+  /// After barrier, async_wait or sleep the split (exactly the lanes ctx.fx.lanes == last_active()) is still running: call
+  /// block() if it must wait. It need not be blocked when it may go on at once; unblock() of such lanes only delivers the
+  /// result of a bar.red.
+  Control step() {
+    if (special_) [[unlikely]] return step_special();
+    return run(entries_ + first_[pc_]);
+  }
   uint32_t last_active() const { return last_active_; }
-  /// Instruction that caused the last control, access or fault (index into kernel.insts).
+  /// Instruction that ran last in the step: the cause of its control, access or fault (index into kernel.insts).
   uint32_t last_inst() const { return last_inst_; }
 
   /// The split that ran last waits outside (barrier, async wait, sleep); another split becomes current if there is one.
   void block();
-  /// Lanes may run again.
-  void unblock(uint32_t lanes);
+  /// Lanes may run again. red_result: what bar.red gives them (popc, or 0/1), ignored for other waits.
+  void unblock(uint32_t lanes, uint32_t red_result = 0);
   /// Lanes that wait outside.
   uint32_t blocked() const;
+  /// Lanes that wait for other lanes of the warp at a *.sync instruction, and the index of that instruction.
+  uint32_t warp_barrier_lanes() const;
+  uint32_t warp_barrier_inst() const;
+  /// Instruction index where the split of `lane` waits, or its next instruction when it does not wait.
+  uint32_t waiting_inst_of(int lane) const;
   /// Chooses another runnable split if there is one (fairness for spinning code).
   void rotate();
   bool diverged() const { return splits_.size() > 1; }
@@ -99,12 +81,83 @@ class Warp {
   uint32_t index() const { return index_; }
 
  private:
-  struct Split { uint32_t mask, pc; enum class State : uint8_t { running, reconverging, outside, warp_barrier } state; uint32_t waited; };
+  struct Split {
+    enum class State : uint8_t { running, reconverging, outside, warp_barrier };
+    uint32_t mask = 0, pc = 0;
+    int32_t join = -1;             // innermost join the split will meet, -1: none
+    State state = State::running;
+    Control reason = Control::next;  // why outside
+    uint32_t inst = 0;             // instruction that made it wait
+    uint32_t resume = 0;           // entries of the step that ran already (it waits at a *.sync inside a step)
+    uint32_t members = 0;          // warp_barrier: lanes that it waits for
+  };
+  struct Join {
+    uint32_t pc = 0, lanes = 0;    // lanes that take part: still under way or arrived; 0: free
+    int32_t parent = -1;
+  };
+  static constexpr uint32_t kNoJoin = 0xffffffffu;
+
+  /// Runs the entries of the current step from `e` on.
+  Control run(const ProgramEntry* e) {
+    const ProgramEntry* end = entries_ + first_[pc_ + 1];
+    ctx.fx.reset();
+    ctx.active = last_active_ = active_;
+    for (; e != end; ++e) {
+      uint32_t mask = active_;
+      if (e->guard >= 0) {
+        const uint32_t p = ctx.preds[e->guard];
+        mask &= e->guard_negated ? ~p : p;
+        if (mask == 0 && e->timing_run != TimingRun::checked) continue;
+      }
+      last_inst_ = e->index;
+      if (e->timing_run == TimingRun::run) [[likely]] e->exec(ctx, *e->inst, mask);
+      else run_timing(*e, mask);
+      if (ctx.fx.control != Control::next) [[unlikely]] return handle_control(*e, mask);
+    }
+    ++pc_;
+    if (pc_ == join_pc_ || --budget_ == 0) [[unlikely]] advance_slow();
+    return Control::next;
+  }
+  Control handle_control(const ProgramEntry& entry, uint32_t mask);
+  void run_timing(const ProgramEntry& entry, uint32_t mask);
+  void advance_slow();
+  Control step_special();
+  void advance() { ++pc_; if (pc_ == join_pc_ || --budget_ == 0) advance_slow(); }
+  void branch(const Inst& inst, uint32_t taken);
+  void branch_indexed(const Inst& inst, uint32_t mask);
+  int32_t join_for(const Inst& inst);
+  void exit_lanes(uint32_t lanes);
+  void wait_for_members(const ProgramEntry& entry, uint32_t mask);
+  bool release_warp_barrier(uint32_t members);
+  void split_off(uint32_t others, uint32_t pc, uint32_t resume);
+  void arrive_at_join();
+  void place(Split& split);             // running, or reconverging when it stands at its join
+  void complete_joins();
+  void merge_equal();
+  void merge(size_t into, size_t from);
+  void release_reconverging();
+  void save_current();
+  void make_current(size_t i);
+  void choose();
+  int32_t new_join(uint32_t pc, uint32_t lanes, int32_t parent);
+  uint32_t step_at(int32_t inst) const { return program_->step_of_leader(static_cast<uint32_t>(inst)); }
+  void write_red(uint32_t inst, uint32_t lanes, uint32_t result);
+  void set_specials(const LaunchInfo& launch, Dim3 ctaid, uint32_t sm_id);
+
+  const ProgramEntry* entries_ = nullptr;
+  const uint32_t* first_ = nullptr;
+  uint32_t pc_ = 0, active_ = 0, join_pc_ = kNoJoin, budget_ = 0;
+  uint32_t live_ = 0, last_active_ = 0, last_inst_ = 0, index_ = 0;
+  uint32_t resume_ = 0;
+  // special_: the next step() has more to do than to run a step from its start (see step_special).
+  bool runnable_ = false, special_ = false, pending_arrival_ = false;
   const Program* program_ = nullptr;
+  size_t current_ = 0;
   std::vector<Split> splits_;
-  uint32_t live_ = 0, pc_ = 0, active_ = 0, last_active_ = 0, last_inst_ = 0, index_ = 0;
-  bool runnable_ = false;
+  std::vector<Join> joins_;
   std::vector<uint32_t> storage_;
+  std::vector<uint32_t> preds_;        // and the carry
+  std::vector<uint64_t> unknown_;      // timing mode: a bit per slot, then per predicate
 };
 
 }  // namespace tcsim::isa

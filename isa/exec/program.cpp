@@ -1,0 +1,57 @@
+#include "isa/exec/program.h"
+
+#include "isa/check.h"
+#include "isa/exec/context.h"
+#include "isa/exec/value_slice.h"
+
+namespace tcsim::isa {
+namespace {
+
+/// Falling off the end of a kernel ends the lanes.
+void run_end(ExecContext& ctx, const Inst&, uint32_t) { ctx.fx.control = Control::exit; }
+
+}  // namespace
+
+void finish_program(Program& program) {
+  const Kernel& kernel = *program.kernel;
+  program.slice = std::make_shared<const ValueSlice>(value_slice(kernel));
+  program.entries.clear();
+  program.timing_entries.clear();
+  program.entry_first.assign(1, 0);
+  program.timing_first.assign(1, 0);
+  for (uint32_t s = 0; s < program.step_count(); ++s) {
+    for (uint32_t k = program.first[s]; k < program.first[s + 1]; ++k) {
+      const uint32_t i = program.order[k];
+      const Inst& inst = kernel.insts[i];
+      TC_CHECK(inst.exec, "no semantics for '{}'", inst.text);
+      ProgramEntry entry{inst.exec, &inst, i, inst.guard, inst.guard_negated, TimingRun::run};
+      program.entries.push_back(entry);
+      entry.timing_run = program.slice->run[i];
+      if (entry.timing_run != TimingRun::skip) program.timing_entries.push_back(entry);
+    }
+    program.entry_first.push_back(static_cast<uint32_t>(program.entries.size()));
+    program.timing_first.push_back(static_cast<uint32_t>(program.timing_entries.size()));
+  }
+  TC_CHECK(!kernel.insts.empty(), "kernel {} has no instructions", kernel.name);
+  const ProgramEntry end{&run_end, &kernel.insts.back(), static_cast<uint32_t>(kernel.insts.size()) - 1, -1, false, TimingRun::run};
+  program.entries.push_back(end);
+  program.timing_entries.push_back(end);
+  program.entry_first.push_back(static_cast<uint32_t>(program.entries.size()));
+  program.timing_first.push_back(static_cast<uint32_t>(program.timing_entries.size()));
+}
+
+Program identity_program(const Kernel& kernel) {
+  Program program;
+  program.kernel = &kernel;
+  const auto count = static_cast<uint32_t>(kernel.insts.size());
+  for (uint32_t i = 0; i < count; ++i) {
+    program.order.push_back(i);
+    program.first.push_back(i);
+  }
+  program.first.push_back(count);
+  for (const BasicBlock& block : kernel.blocks) program.step_of_block.push_back(block.first);
+  finish_program(program);
+  return program;
+}
+
+}  // namespace tcsim::isa

@@ -1,0 +1,63 @@
+// From a memory instruction's address operand to host bytes: address arithmetic, state-space windows, alignment and bounds
+// faults, and the shadow (undefined bytes, copies in flight).
+#pragma once
+#include <array>
+#include <bit>
+#include <cstdint>
+
+#include "isa/exec/context.h"
+
+namespace tcsim::isa {
+
+/// Calls f(lane) for each lane of the mask, lowest first.
+template <class F>
+inline void each_lane(uint32_t mask, F&& f) {
+  if (mask == kFullMask) {
+    for (int l = 0; l < kLanes; ++l) f(l);
+  } else {
+    for (; mask; mask &= mask - 1) f(std::countr_zero(mask));
+  }
+}
+
+/// Host bytes of each lane of an access.
+struct Located {
+  Space space = Space::none;  // resolved: global, shared, local, param or constant
+  uint32_t mask = 0, bytes = 0;
+  std::array<uint8_t*, kLanes> at;
+};
+
+/// Addresses of the lanes: base register (32 or 64 bits) plus offset, or the absolute address.
+void lane_addresses(ExecContext& ctx, const Operand& op, uint32_t mask, uint64_t* address);
+
+/// Lanes of `mask` whose generic address lies in the same space as that of the first one, and the space; the addresses of
+/// those lanes become offsets in that space (PTX ISA, "Generic Addressing").
+uint32_t same_space(uint64_t* address, uint32_t mask, Space& space);
+
+/// Fills `out` and ctx.fx.access for `bytes` at address[lane] (offsets for shared, local, param, constant). `align` must
+/// divide each address. On a fault sets it and returns false.
+bool locate(ExecContext& ctx, const Inst& inst, Space space, const uint64_t* address, uint32_t bytes, uint32_t align, uint32_t mask,
+            AccessKind kind, Located& out);
+
+/// Notes a read of undefined bytes as a hazard (and as an unknown value in timing mode).
+void check_read(ExecContext& ctx, const Located& at);
+/// Clears undefined bits of what is written (or sets them when the data are unknown); notes overwritten copies in flight.
+void note_write(ExecContext& ctx, const Located& at);
+
+/// Runs f(space, lanes, addresses) for each state space that the lanes address; `space` is the instruction's.
+template <class F>
+inline void for_spaces(ExecContext& ctx, const Operand& op, Space space, uint32_t mask, F&& f) {
+  std::array<uint64_t, kLanes> address;
+  lane_addresses(ctx, op, mask, address.data());
+  if (space != Space::generic) {
+    f(space == Space::shared_cluster ? Space::shared : space, mask, address.data());
+    return;
+  }
+  for (uint32_t rest = mask; rest && ctx.fx.control == Control::next;) {
+    Space found;
+    const uint32_t lanes = same_space(address.data(), rest, found);
+    f(found, lanes, address.data());
+    rest &= ~lanes;
+  }
+}
+
+}  // namespace tcsim::isa
