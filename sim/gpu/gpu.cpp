@@ -2,8 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <atomic>
 #include <barrier>
 #include <chrono>
+#include <mutex>
 #include <thread>
 
 #include "sim/gpu/count_operations.h"
@@ -46,6 +49,7 @@ class SmPool {
       try {
         take();
       } catch (...) {
+        const std::lock_guard lock(mutex_);
         errors_.push_back(std::current_exception());
       }
       end_.arrive_and_wait();
@@ -55,6 +59,7 @@ class SmPool {
   std::vector<std::thread> workers_;
   std::barrier<> start_, end_;
   std::atomic<uint32_t> next_ = 0;
+  std::mutex mutex_;
   std::vector<std::exception_ptr> errors_;
   Cycle until_ = 0;
   bool stop_ = false;

@@ -76,6 +76,7 @@ void Sm::handle(const Event& event) {
     case Event::Kind::cta_start: {
       CtaSlot& slot = ctas_[event.id];
       if (resident_ctas_++ == 0) active_since_ = now_;
+      if (counters[Counter::ctas_launched] == 0) constants_ready_ = now_ + m_.launch.first_cycles;
       counters[Counter::ctas_launched] += 1;
       for (uint32_t i = 0; i < run_.warps_per_cta; ++i) {
         const uint32_t index = slot.first_warp + i;
@@ -84,7 +85,7 @@ void Sm::handle(const Event& event) {
         w.age = next_age_++;
         w.resident = true;
         w.issued = now_ - 1;
-        w.stall_until = now_ + m_.launch.first_cycles;
+        w.stall_until = std::max(now_, constants_ready_);
         w.stall_reason = Stall::imc_miss;
         w.blocked = Blocked::no;
         w.fetch_line = ~0u;
@@ -137,7 +138,7 @@ void Sm::finish_warp(uint32_t slot) {
   if (--cta.warps_left > 0) return;
   cta.used = false;
   ++free_ctas_;
-  finished.push_back({now_, cta.linear});
+  finished.push_back({now_ + m_.scheduler.exit_cycles, cta.linear});
   last_active_ = now_ + 1;
   if (--resident_ctas_ == 0) counters[Counter::cycles_active] += now_ + 1 - active_since_;
 }

@@ -146,7 +146,8 @@ class Sm {
   std::deque<MemRequest> held_back_;                // no credit for sectors in flight
   uint32_t free_ctas_ = 0, resident_ctas_ = 0, resident_warps_ = 0;
   uint64_t next_age_ = 0;
-  Cycle active_since_ = 0, last_active_ = 0, first_issue_ = kNever, warps_since_ = 0;
+  Cycle constants_ready_ = 0;  // the constant bank is cold when the first CTA comes
+  Cycle active_since_ = 0, last_active_ = 0, first_issue_ = kNever;
   Coalesced lines_;
 };
 
