@@ -1,0 +1,146 @@
+#include "sim/gpu/make_report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstdio>
+
+#include "sim/sm/pipes.h"
+
+namespace tcsim::sim {
+namespace {
+
+/// Operations of a whole-warp FMA-pipe instruction: an fma counts two, add and mul one.
+double scalar_flops(const isa::Inst& inst, uint64_t threads) {
+  if (!isa::is_float(inst.type)) return 0;
+  const double lanes = inst.type == isa::Type::f16x2 || inst.type == isa::Type::bf16x2 || inst.type == isa::Type::f32x2 ? 2 : 1;
+  switch (inst.op) {
+    case isa::Op::fma: case isa::Op::mad_lo: return 2 * lanes * static_cast<double>(threads);
+    case isa::Op::add: case isa::Op::sub: case isa::Op::mul_lo: return lanes * static_cast<double>(threads);
+    default: return 0;
+  }
+}
+
+bool is_matrix(const isa::Inst& inst) { return inst.op == isa::Op::mma || inst.op == isa::Op::mma_sp || inst.op == isa::Op::wmma_mma; }
+
+/// Peak of the matrix row that did most of the work, else of the FMA pipe.
+void find_roofs(const SimResult& r, const isa::Kernel& kernel, const cfg::Machine& m, const std::vector<uint64_t>& executed,
+                const std::vector<uint64_t>& threads, Roofline& roof) {
+  double most = 0, scalar = 0;
+  const isa::Inst* main = nullptr;
+  for (size_t i = 0; i < kernel.insts.size(); ++i) {
+    const isa::Inst& inst = kernel.insts[i];
+    if (is_matrix(inst)) {
+      const double work = operations_of(inst.timing_key) * static_cast<double>(executed[i]);
+      roof.flops += work;
+      if (work > most) most = work, main = &inst;
+    } else {
+      scalar += scalar_flops(inst, threads[i]);
+    }
+  }
+  const double subcores = static_cast<double>(m.limits.subcores) * m.chip.sms;
+  if (main != nullptr) {
+    double cycles = 0;  // of the tensor pipe for one execution
+    for (size_t s = 0; s < r.program.ops.size(); ++s) {
+      const MachineOp& op = r.program.ops[s];
+      if (op.timing == isa::TimingClass::mma && op.inst == static_cast<uint32_t>(main - kernel.insts.data())) cycles += r.program.mma_rows[op.mma_row]->interval;
+    }
+    if (cycles > 0) roof.peak_flops_per_cycle = operations_of(main->timing_key) / cycles * subcores;
+    roof.peak_name = fmt::format("{} {}", main->op == isa::Op::wmma_mma ? "wmma.mma" : "mma.sync", main->timing_key);
+  } else {
+    roof.flops = scalar;
+    const uint32_t interval = m.of(isa::TimingClass::fma).interval;
+    if (interval > 0) roof.peak_flops_per_cycle = 2.0 * isa::kLanes / interval * subcores;
+    roof.peak_name = "FFMA";
+  }
+  roof.dram_bytes_per_cycle = m.dram.bytes_per_cycle;
+  roof.l2_bytes_per_cycle = m.l2.slices * m.l2.slice_bytes_per_cycle;
+  const CounterBlock& memory = r.counters.memory;
+  roof.dram_bytes = static_cast<double>(memory[Counter::dram_bytes_read] + memory[Counter::dram_bytes_write]);
+  roof.l2_bytes = static_cast<double>(memory[Counter::l2_sectors]) * m.l2.sector_bytes;
+}
+
+std::string source_only(const isa::Module& module, const isa::Inst& inst) { return inst.loc.file == 0 ? std::string() : module.source_of(inst); }
+
+}  // namespace
+
+double operations_of(const char* timing_key) {
+  unsigned m = 0, n = 0, k = 0;
+  if (std::sscanf(timing_key, "m%un%uk%u", &m, &n, &k) != 3) return 0;
+  return 2.0 * m * n * k;
+}
+
+ReportArch make_report_arch(const cfg::Machine& machine) {
+  ReportArch arch;
+  arch.name = machine.name;
+  arch.description = machine.description;
+  arch.sm = machine.chip.sm;
+  arch.sms = machine.chip.sms;
+  arch.max_warps_per_sm = machine.limits.max_warps;
+  arch.clock_mhz = machine.chip.clock_mhz;
+  arch.values = static_cast<uint32_t>(machine.provenance.size());
+  arch.assumed_values = machine.assumed_values;
+  arch.set = machine.overrides;
+  return arch;
+}
+
+Report make_report(const SimResult& r, const isa::Module& module, const isa::Kernel& kernel, const isa::LaunchInfo& launch,
+                   const cfg::Machine& machine, const SimOptions& options) {
+  Report report;
+  report.mode = options.mode == Mode::full ? "full" : "timing";
+  report.arch = make_report_arch(machine);
+  report.kernel = kernel.name;
+  report.kernel_path = module.path;
+  report.launch.grid = {launch.grid.x, launch.grid.y, launch.grid.z};
+  report.launch.block = {launch.block.x, launch.block.y, launch.block.z};
+  report.launch.cluster = {launch.cluster.x, launch.cluster.y, launch.cluster.z};
+  report.launch.dynamic_smem_bytes = launch.dynamic_smem_bytes;
+  report.launch.static_smem_bytes = kernel.shared_static_bytes;
+  report.launch.registers_per_thread = r.occupancy.registers_per_thread;
+  report.launch.registers_estimated = options.registers == 0 && kernel.maxnreg == 0;
+  report.launch.ctas_per_sm = r.occupancy.ctas_per_sm;
+  report.launch.warps_per_cta = r.occupancy.warps_per_cta;
+  report.launch.limiter = r.occupancy.limiter;
+  report.cycles = r.cycles;
+  report.kernel_cycles = r.kernel_cycles;
+  report.wall_s = r.wall_s;
+  report.metrics = make_metrics(r.counters, machine);
+  report.stalls = r.counters.stalls;
+
+  const size_t count = kernel.insts.size();
+  std::vector<uint64_t> executed(count), threads(count);
+  std::vector<ReportInstruction> rows(count);
+  uint64_t waits = 0, wait_cycles = 0;
+  for (size_t s = 0; s < r.program.ops.size(); ++s) {
+    const OpStats& op = r.ops[s];
+    report.simulated_warp_instructions += op.executed;
+    for (uint32_t i = r.program.first[s]; i < r.program.first[s + 1]; ++i) {
+      executed[r.program.order[i]] += op.executed;
+      threads[r.program.order[i]] += op.threads;
+    }
+    ReportInstruction& row = rows[r.program.ops[s].inst];
+    row.wavefronts += op.wavefronts;
+    row.wavefronts_ideal += op.wavefronts_ideal;
+    for (size_t i = 0; i < kStallReasons; ++i) row.stalls[i] += op.stalls[i];
+    if (r.program.ops[s].timing == isa::TimingClass::bar) waits += op.executed;
+    wait_cycles += op.stalls[static_cast<size_t>(Stall::barrier)];
+  }
+  for (size_t i = 0; i < count; ++i) {
+    if (executed[i] == 0 && rows[i].cycles() == 0) continue;
+    const isa::Inst& inst = kernel.insts[i];
+    rows[i].index = static_cast<uint32_t>(i);
+    rows[i].text = std::string(inst.text);
+    rows[i].source = source_only(module, inst);
+    rows[i].place = fmt::format("{}:{}", module.path, inst.line);
+    rows[i].executed = executed[i];
+    if (const auto note = r.conflict_notes.find(static_cast<uint32_t>(i)); note != r.conflict_notes.end()) rows[i].note = note->second;
+    report.instructions.push_back(std::move(rows[i]));
+  }
+  if (waits != 0) report.barriers.push_back({"CTA barriers", waits, wait_cycles});
+  find_roofs(r, kernel, machine, executed, threads, report.roofline);
+  report.not_modelled = {"virtual address translation beyond a first-touch cost", "power and clock throttling", "other kernels on the chip"};
+  return report;
+}
+
+}  // namespace tcsim::sim
