@@ -1,0 +1,116 @@
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "sim/report/writers.h"
+
+namespace tcsim::sim {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// Counts are doubles in Metrics; they print as integers where they are integers.
+Json number(double v) {
+  if (std::isfinite(v) && v == std::floor(v) && std::abs(v) < 9007199254740992.0)
+    return static_cast<int64_t>(v);
+  return std::isfinite(v) ? Json(v) : Json(nullptr);
+}
+
+Json stall_cycles(const StallCycles& stalls) {
+  Json out = Json::object();
+  for (const StallInfo& s : kStallTable) {
+    const uint64_t cycles = stalls[static_cast<size_t>(s.reason)];
+    if (cycles != 0) out[std::string(s.name)] = cycles;
+  }
+  return out;
+}
+
+Json stall_share_object(const StallCycles& stalls) {
+  const auto shares = stall_shares(stalls);
+  Json out = Json::object();
+  for (const StallInfo& s : kStallTable) out[std::string(s.name)] = shares[static_cast<size_t>(s.reason)];
+  return out;
+}
+
+Json launch_object(const ReportLaunch& l) {
+  Json out = {{"grid", l.grid}, {"block", l.block}, {"cluster", l.cluster}};
+  out["dynamic_smem_bytes"] = l.dynamic_smem_bytes;
+  out["static_smem_bytes"] = l.static_smem_bytes;
+  out["registers_per_thread"] = l.registers_per_thread;
+  out["registers_estimated"] = l.registers_estimated;
+  out["ctas_per_sm"] = l.ctas_per_sm;
+  out["warps_per_cta"] = l.warps_per_cta;
+  out["occupancy_limiter"] = l.limiter;
+  return out;
+}
+
+Json instruction_object(const ReportInstruction& i) {
+  Json out = {
+      {"index", i.index}, {"text", i.text}, {"source", i.source}, {"ptx", i.place}, {"executed", i.executed}};
+  out["wavefronts"] = i.wavefronts;
+  out["wavefronts_ideal"] = i.wavefronts_ideal;
+  out["conflicts"] = i.conflicts();
+  if (!i.note.empty()) out["note"] = i.note;
+  out["stalls"] = stall_cycles(i.stalls);
+  return out;
+}
+
+std::string_view severity_name(Severity severity) {
+  return severity == Severity::error ? "error" : severity == Severity::warning ? "warning" : "note";
+}
+
+Json check_object(const ReportCheck& c) {
+  Json out = {{"passed", c.passed},
+              {"max_abs", number(c.max_abs)},
+              {"max_ulp", number(c.max_ulp)},
+              {"rel_l2", number(c.rel_l2)}};
+  out["elements"] = c.elements;
+  out["failures"] = c.failures;
+  if (!c.first_failure.empty()) out["first_failure"] = c.first_failure;
+  return out;
+}
+
+void add_timing(Json& out, const Report& r) {
+  out["cycles"] = r.cycles;
+  out["time_us"] = r.time_us();
+  if (r.roofline.flops > 0) out["tflops"] = r.tflops();
+}
+
+void add_lists(Json& out, const Report& r) {
+  if (r.timed()) {
+    Json& metrics = out["metrics"] = Json::object();
+    for (const auto& [name, value] : r.metrics) metrics[name] = number(value);
+    out["stalls"] = stall_share_object(r.stalls);
+  }
+  Json& instructions = out["instructions"] = Json::array();
+  for (const ReportInstruction& i : r.instructions) instructions.push_back(instruction_object(i));
+  Json& barriers = out["barriers"] = Json::array();
+  for (const ReportBarrier& b : r.barriers)
+    barriers.push_back({{"name", b.name}, {"waits", b.waits}, {"wait_cycles", b.wait_cycles}});
+  Json& diagnostics = out["diagnostics"] = Json::array();
+  for (const Diagnostic& d : r.diagnostics) {
+    diagnostics.push_back({{"severity", severity_name(d.severity)},
+                           {"kind", d.kind},
+                           {"where", d.place.str()},
+                           {"text", d.text}});
+  }
+}
+
+} // namespace
+
+std::string write_json(const Report& r) {
+  Json out;
+  out["tcsim"] = {{"version", r.version}, {"command", r.command}};
+  out["arch"] = {{"name", r.arch.name}, {"assumed_values", r.arch.assumed_values}, {"set", r.arch.set}};
+  out["kernel"] = r.kernel;
+  out["mode"] = r.mode;
+  out["launch"] = launch_object(r.launch);
+  if (r.timed()) add_timing(out, r);
+  out["simulated_warp_instructions"] = r.simulated_warp_instructions;
+  out["wall_s"] = r.wall_s;
+  add_lists(out, r);
+  if (r.check) out["check"] = check_object(*r.check);
+  // Texts come from the user's files: bytes that are no UTF-8 are replaced, never an error.
+  return out.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+} // namespace tcsim::sim
