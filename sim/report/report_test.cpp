@@ -48,7 +48,9 @@ Report sample() {
                     {.index = 4, .text = "ld.global.v4.f32 {%f1,%f2,%f3,%f4}, [%rd1]", .place = "k.ptx:41", .executed = 100,
                      .stalls = stalls({{StallReason::long_scoreboard, 4500}, {StallReason::wait, 500}, {StallReason::not_selected, 1000}})}};
   r.barriers = {{"bar.sync 0", 400, 8000}};
-  r.diagnostics.push_back({Severity::warning, "uninitialised-read", {"k.ptx", 12, 7}, "reads shared bytes that nobody wrote"});
+  Diagnostics diags;
+  diags.warning("uninitialised-read", {"k.ptx", 12, 7}, "reads shared bytes that nobody wrote");
+  r.diagnostics = diags.all();
   r.check = ReportCheck{.passed = true, .max_abs = 0.125, .max_ulp = 1, .rel_l2 = 2.1e-4, .elements = 1048576};
   r.not_modelled = {"power and clock changes"};
   return r;
@@ -63,18 +65,18 @@ grid 64 x block 128: 64 CTAs of 4 warps, 49,152 B shared, 96 registers
 occupancy: 2 CTAs = 8 of 64 warps an SM, limited by registers; 0.25 waves; 6.2 % achieved
 
 Roofline  200 FLOP per DRAM byte (ridge 125), 33.3 FLOP per L2 byte (ridge 41.7)
-  compute (mma.sync f16)              40.0 %  ##########..............
-  L2 bandwidth                        50.0 %  ############............
-  DRAM bandwidth                      25.0 %  ######..................
-  shared-memory pipe                  25.0 %  ######..................
-  issue slots                         15.0 %  ####....................
+  compute (mma.sync f16)              40.0 %  ########............
+  L2 bandwidth                        50.0 %  ##########..........
+  DRAM bandwidth                      25.0 %  #####...............
+  shared-memory pipe                  25.0 %  #####...............
+  issue slots                         15.0 %  ###.................
   no resource above 60 %: bound by latency and by too few CTAs; see where warps wait
 
 Where warps wait  share of active warp-cycles; each has one reason
-  long_scoreboard       50.0 %  ############............  waits for data from global memory, L1 or L2
-  selected              20.0 %  #####...................  issued
-  wait                  20.0 %  #####...................  waits for a result of fixed latency
-  not_selected          10.0 %  ##......................  ready, but another warp issued
+  long_scoreboard       50.0 %  ##########..........  waits for data from global memory, L1 or L2
+  selected              20.0 %  ####................  issued
+  wait                  20.0 %  ####................  waits for a result of fixed latency
+  not_selected          10.0 %  ##..................  ready, but another warp issued
 
 Costliest instructions  warp-cycles that warps waited before issuing them
    62.5 %  ld.global.v4.f32 {%f1,%f2,%f3,%f4}, [%rd1]          k.ptx:41

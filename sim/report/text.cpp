@@ -15,7 +15,7 @@ using text::pad;
 using text::pad_left;
 using text::share;
 
-constexpr size_t kBar = 24;
+constexpr size_t kBar = 20;
 
 double ratio(double a, double b) { return b == 0 ? 0 : a / b; }
 
