@@ -95,13 +95,15 @@ constexpr Element element_at(const FragmentSpec& f, int lane, int reg, int sub) 
 std::optional<FragmentSpec> fragment_spec(MatrixFamily family, MatrixShape shape, MatrixRole role, Type type,
                                           MatrixOrder order);
 
-/// Sparsity metadata of mma.sp (PTX ISA, "Sparse matrix storage"): the 4 bits of chunk `chunk` (two indices of two bits) of a row.
-/// chunks_per_row = K/4 (K/2 for .tf32, K/8 for 4-bit types).
-constexpr Home metadata_home(int chunks_per_row, int selector, int row, int chunk) {
+/// Sparsity metadata of mma.sp (PTX ISA, "Sparse matrix storage"): where the 4 bits of chunk `chunk` (two indices of two bits) of
+/// a row are. chunks_per_row = K/4 (K/2 for .tf32, K/8 for 4-bit types); wide: 16-bit and .tf32 elements.
+/// The PTX figures give this as pictures; the formula reproduces every mma.sp result captured on an H200.
+constexpr Home metadata_home(bool wide, int chunks_per_row, int selector, int row, int chunk) {
   const int q = chunk / 4, high = row / 8, group = row % 8;
-  // One lane in four: rows r and r+8 share its word. Two or four lanes: a lane holds 8 chunks of one row. Fitted uniquely to H200 results.
-  const int thread = chunks_per_row == 4 ? selector : chunks_per_row == 8 ? selector * 2 + high : high + 2 * (q / 2);
-  const int half = chunks_per_row == 4 ? high : q % 2;
+  int thread = 0, half = 0;
+  if (chunks_per_row == 4) thread = selector, half = high;      // one lane in four: rows r and r+8 share its word
+  else if (wide) thread = 2 * selector + q, half = high;        // two lanes: four chunks of both rows each
+  else thread = 2 * selector + high + 2 * (q / 2), half = q % 2;  // two or four lanes: eight chunks of one row each
   return {static_cast<uint8_t>(group * 4 + thread), 0, static_cast<uint8_t>(half * 16 + (chunk % 4) * 4)};
 }
 

@@ -53,9 +53,11 @@ MmaPlan::Tables::Tables(const MmaDesc& description) : desc(description) {
   k = sparse ? desc.shape.k / 2 : desc.shape.k;
   tiles = fragments[0].tiles();
   if (desc.a == Type::f16 || desc.a == Type::bf16 || desc.a == Type::tf32 || desc.a == Type::e4m3 || desc.a == Type::e5m2) {
-    arith = find_arith(desc.generation, MmaPath::mma_sync, desc.a, desc.d, k);
+    // wmma m16n16k8 .tf32 is issued as m16n8k4 steps (seen in the result bits of an H200).
+    const int step = desc.family == MatrixFamily::wmma && desc.a == Type::tf32 ? 4 : k;
+    arith = find_arith(desc.generation, MmaPath::mma_sync, desc.a, desc.d, step);
     if (!arith)  // the chip has no such unit: later chips' programs on earlier machines are refused before this
-      arith = find_arith(Generation::hopper, MmaPath::mma_sync, desc.a, desc.d, k);
+      arith = find_arith(Generation::hopper, MmaPath::mma_sync, desc.a, desc.d, step);
     TC_CHECK(arith != nullptr, "no arithmetic for this type");
   }
   unit = unit_of(desc, arith);
@@ -66,14 +68,15 @@ MmaPlan::Tables::Tables(const MmaDesc& description) : desc(description) {
   c = flat_indices(fragments[2], m, n, Emulation::none, MatrixRole::c);
   d = flat_indices(fragments[3], m, n, Emulation::none, MatrixRole::d);
   if (!sparse) return;
-  const bool four_bit = desc.a == Type::s4 || desc.a == Type::u4, tf32 = desc.a == Type::tf32;
+  const bool four_bit = desc.a == Type::s4 || desc.a == Type::u4, tf32 = desc.a == Type::tf32,
+             wide = tf32 || desc.a == Type::f16 || desc.a == Type::bf16;
   const int chunks = chunks_per_row(desc.a, full_k), stored = k / chunks, chunk_width = full_k / chunks;
   index_up = four_bit ? 1 : 0;
   index_down = tf32 ? 1 : 0;
   meta.resize(static_cast<size_t>(m * k));
   for (int i = 0; i < m; ++i)
     for (int j = 0; j < k; ++j) {
-      const Home home = metadata_home(chunks, desc.selector, i, j / stored);
+      const Home home = metadata_home(wide, chunks, desc.selector, i, j / stored);
       const int s = j % stored, pair = four_bit ? s / 2 : s;
       meta[static_cast<size_t>(i * k + summation_place(emulation, j, k))] = {
           home.lane, static_cast<uint8_t>(home.bit + 2 * pair),

@@ -69,6 +69,15 @@ uint32_t add_rn(Type t, uint32_t x, uint32_t y) {
   return s != s ? 0x7fffffffu : std::bit_cast<uint32_t>(s);
 }
 
+/// DMMA keeps the payload of a NaN operand (C, then A, then B), made quiet; a NaN it makes itself is 0xfff8000000000000. Seen on H200.
+double fma64(double a, double b, double c) {
+  const double v = std::fma(a, b, c);
+  if (v == v) return v;
+  for (double x : {c, a, b})
+    if (x != x) return std::bit_cast<double>(std::bit_cast<uint64_t>(x) | uint64_t{1} << 51);
+  return std::bit_cast<double>(uint64_t{0xfff8000000000000});
+}
+
 int32_t sign_extend(uint32_t x, Type t) {
   switch (t) {
     case Type::s8: return static_cast<int8_t>(x);
@@ -118,13 +127,17 @@ void run_fma_chain(const MmaPlan::Tables& t, const Registers& r) {
   for (int tile = 0; tile < t.tiles; ++tile)
     for (int i = 0; i < m; ++i)
       for (int j = 0; j < n; ++j) {
-        float sum = 0;
-        for (int kk = 0; kk < k; ++kk)
-          sum = std::fma(f16_to_f32(static_cast<uint16_t>(a[(tile * m + i) * k + kk])),
-                         f16_to_f32(static_cast<uint16_t>(b[(tile * k + kk) * n + j])), sum);
         const int at = (tile * m + i) * n + j;
         const float cc = c16 ? f16_to_f32(static_cast<uint16_t>(c[at])) : std::bit_cast<float>(c[at]);
-        const float v = cc + sum;
+        const auto x = [&](int kk) { return f16_to_f32(static_cast<uint16_t>(a[(tile * m + i) * k + kk])); };
+        const auto y = [&](int kk) { return f16_to_f32(static_cast<uint16_t>(b[(tile * k + kk) * n + j])); };
+        float v = 0;
+        if (d16) {  // c + (products 0, 1), then + (products 2, 3); one rounding to f16 at the end
+          v = (cc + std::fma(x(1), y(1), x(0) * y(0))) + std::fma(x(3), y(3), x(2) * y(2));
+        } else {
+          for (int kk = 0; kk < k; ++kk) v = std::fma(x(kk), y(kk), v);
+          v = cc + v;
+        }
         d[at] = d16 ? f32_to_f16_rn(v) : v != v ? 0x7fffffffu : std::bit_cast<uint32_t>(v);
       }
   pack(t.fragments[3].element_bits, r.d, t.d, d);
@@ -141,11 +154,9 @@ void run_doubles(const MmaPlan::Tables& t, const Registers& r) {
   fetch(r.c, t.c, c);
   for (int i = 0; i < m; ++i)
     for (int kk = 0; kk < k; ++kk)
-      for (int j = 0; j < n; ++j) c[i * n + j] = std::fma(a[i * k + kk], b[kk * n + j], c[i * n + j]);
+      for (int j = 0; j < n; ++j) c[i * n + j] = fma64(a[i * k + kk], b[kk * n + j], c[i * n + j]);
   for (size_t i = 0; i < t.d.size(); ++i) {
-    double v = c[t.d[i]];
-    if (v != v) v = std::bit_cast<double>(uint64_t{0x7fffffffffffffff});
-    std::memcpy(r.d[i / 32] + 2 * (i % 32), &v, 8);
+    std::memcpy(r.d[i / 32] + 2 * (i % 32), c + t.d[i], 8);
   }
 }
 

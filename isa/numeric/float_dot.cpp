@@ -52,7 +52,8 @@ uint32_t encode(SumOutput out, int64_t sum, int exp) {
   if (out == SumOutput::f16) {
     const uint64_t u = std::bit_cast<uint64_t>(v), low = (uint64_t{1} << 29) - 1;
     const double odd = std::bit_cast<double>((u & ~low) | (u & low ? low + 1 : 0));
-    return f32_to_f16_rn(static_cast<float>(odd));
+    const uint32_t h = f32_to_f16_rn(static_cast<float>(odd));
+    return h == 0x8000 ? 0 : h;  // a negative sum that rounds to zero gives +0 (seen on H200)
   }
   const double magnitude = std::fabs(v);
   uint32_t bits = 0;

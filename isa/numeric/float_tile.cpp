@@ -74,7 +74,7 @@ inline I4 to_f32_rz(D4 v, int drop) {
   const L4 tiny = magnitude < D4{} + 0x1p-126;
   if (tiny[0] | tiny[1] | tiny[2] | tiny[3]) {
     for (int i = 0; i < 4; ++i)
-      if (tiny[i]) r[i] = static_cast<int32_t>(magnitude[i] * 0x1p149) | (v[i] < 0 ? INT32_MIN : 0);
+      if (tiny[i]) { r[i] = static_cast<int32_t>(magnitude[i] * 0x1p149); if(r[i]&&v[i]<0) r[i]|=INT32_MIN; }
   }
   return drop ? r & ~((1 << drop) - 1) : r;
 }
@@ -101,7 +101,8 @@ inline I8 finish(const Sums& sums, I8 e) {
   const D4 low_value = sums.low * power_of_two(low(e)), high_value = sums.high * power_of_two(high(e));
   if constexpr (kOut == SumOutput::f16) {
     const F4 a = to_f32_odd(low_value), b = to_f32_odd(high_value);
-    return f32_to_f16_lanes(__builtin_shufflevector(a, b, 0, 1, 2, 3, 4, 5, 6, 7));
+    const I8 h = f32_to_f16_lanes(__builtin_shufflevector(a, b, 0, 1, 2, 3, 4, 5, 6, 7));
+    return h & (h != 0x8000);  // a negative sum that rounds to zero gives +0 (seen on H200)
   } else {
     constexpr int drop = kOut == SumOutput::f32_m13 ? 10 : 0;
     return join(to_f32_rz(low_value, drop), to_f32_rz(high_value, drop));
