@@ -28,7 +28,7 @@ std::string expect_operands(Inst& inst, const Decoded& decoded, std::initializer
     if (op.kind == Operand::Kind::sink) continue;
     const int wanted = register_bits(type);
     if (wanted == 1) {
-      if (op.kind != Operand::Kind::pred) return fmt::format("operand {} is not a predicate, expected a predicate", i + 1);
+      if (op.kind != Operand::Kind::pred) return fmt::format("operand {} is not a predicate, expected .pred", i + 1);
       continue;
     }
     if (op.kind == Operand::Kind::constant) {
@@ -41,7 +41,7 @@ std::string expect_operands(Inst& inst, const Decoded& decoded, std::initializer
       own.lanes = spread(*decoded.kernel, static_cast<uint64_t>(op.value), wanted);
       continue;
     }
-    if (op.kind != Operand::Kind::reg) return fmt::format("operand {} is not a register, expected a {}-bit register", i + 1, wanted);
+    if (op.kind != Operand::Kind::reg) return fmt::format("operand {} is not a register, expected a {}-bit register for .{}", i + 1, wanted, name(type));
     const int width = op.bit_width <= 32 ? 32 : op.bit_width;
     if (width != wanted) return fmt::format("operand {} is a {}-bit register, expected {} bits for .{}", i + 1, width, wanted, name(type));
   }

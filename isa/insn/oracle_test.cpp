@@ -1,0 +1,113 @@
+// ptxas as oracle: for each target and PTX version it must accept exactly the instruction variants that the table accepts.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fmt/format.h>
+#include <fstream>
+#include <map>
+#include <set>
+#include <sstream>
+#include <unistd.h>
+
+#include "isa/insn/variants.h"
+
+namespace tcsim::isa {
+namespace {
+
+struct Target {
+  int major, minor, sm;
+  bool specific = false;
+};
+
+/// Runs ptxas once; returns the lines with errors (numbers of the file), and whether it stopped at a syntax error.
+std::set<int> error_lines(const std::string& text, const std::string& target, bool& fatal) {
+  const auto base = std::filesystem::temp_directory_path() / fmt::format("tcsim_oracle_{}", ::getpid());
+  const std::string source = base.string() + ".ptx", log = base.string() + ".log";
+  std::ofstream(source) << text;
+  const int rc = std::system(fmt::format("{} -arch={} -O0 -o /dev/null {} > {} 2>&1", TCSIM_PTXAS, target, source, log).c_str());
+  std::ifstream in(log);
+  std::set<int> lines;
+  fatal = false;
+  for (std::string line; std::getline(in, line);) {
+    const size_t at = line.find(", line ");
+    if (at == std::string::npos || line.find("error") == std::string::npos) continue;
+    lines.insert(std::atoi(line.c_str() + at + 7));
+    if (line.find("Parsing error") != std::string::npos || line.find("fatal") != std::string::npos) fatal = true;
+  }
+  EXPECT_TRUE(rc == 0 || !lines.empty()) << "ptxas failed without a line number; see " << log;
+  return lines;
+}
+
+/// Which statements ptxas rejects. Syntax errors stop it, so the rejected ones are taken out and the rest tried again.
+std::vector<bool> rejected_by_ptxas(const std::vector<std::string>& statements, const std::string& version, const std::string& target) {
+  constexpr int kHeaderLines = 10;
+  std::vector<bool> rejected(statements.size());
+  std::vector<std::string> body = statements;
+  for (int round = 0; round < 400; ++round) {
+    bool fatal = false;
+    const auto lines = error_lines(kernel_with(version, target, body), target, fatal);
+    if (lines.empty()) return rejected;
+    for (const int line : lines) {
+      const int i = line - kHeaderLines - 1;
+      if (i < 0 || i >= static_cast<int>(body.size())) {
+        ADD_FAILURE() << "ptxas reports line " << line << " outside the statements";
+        return rejected;
+      }
+      rejected[i] = true;
+      body[i] = "";
+    }
+  }
+  ADD_FAILURE() << "ptxas still reports errors after 400 rounds";
+  return rejected;
+}
+
+bool exists(const InstDef& def, const Target& t) {
+  return def.since.sm <= t.sm && (def.since.ptx_major < t.major || (def.since.ptx_major == t.major && def.since.ptx_minor <= t.minor));
+}
+
+size_t variant_limit() {
+  const char* text = std::getenv("TCSIM_ORACLE_LIMIT");
+  return text ? static_cast<size_t>(std::atoi(text)) : 400;
+}
+
+class Oracle : public testing::TestWithParam<Target> {};
+
+TEST_P(Oracle, AcceptsWhatTheTableAccepts) {
+  const Target t = GetParam();
+  const std::string version = fmt::format("{}.{}", t.major, t.minor), target = fmt::format("sm_{}{}", t.sm, t.specific ? "a" : "");
+  std::vector<Variant> variants;
+  for (const auto chapter : {integer_instructions(), float_instructions(), compare_instructions(), logic_instructions(), convert_instructions()})
+    for (const InstDef& def : chapter)
+      for (Variant& v : variants_of(def, t.sm, t.specific, variant_limit())) variants.push_back(std::move(v));
+  ASSERT_GT(variants.size(), 1000u);
+  // A spelling that several rows share exists when one of them has it.
+  std::map<std::string, bool> ours;
+  std::vector<std::string> statements;
+  for (const Variant& v : variants) {
+    const auto [it, fresh] = ours.emplace(v.statement, false);
+    if (fresh) statements.push_back(v.statement);
+    it->second |= v.accepted && exists(*v.def, t);
+  }
+  const auto rejected = rejected_by_ptxas(statements, version, target);
+  int wrong = 0;
+  for (size_t i = 0; i < statements.size(); ++i) {
+    const bool we = ours[statements[i]], they = !rejected[i];
+    if (we == they) continue;
+    if (++wrong <= 60) ADD_FAILURE() << version << " " << target << ": " << statements[i] << (we ? " accepted here, rejected by ptxas" : " rejected here, accepted by ptxas");
+  }
+  EXPECT_EQ(wrong, 0) << "of " << statements.size();
+}
+
+// Pairs in which a row's `since` can be wrong: each PTX version that brought forms, on the first target that needs it.
+INSTANTIATE_TEST_SUITE_P(Targets, Oracle,
+                         testing::Values(Target{6, 3, 75}, Target{6, 5, 75}, Target{7, 0, 80}, Target{7, 1, 80}, Target{7, 2, 86},
+                                         Target{7, 8, 75}, Target{7, 8, 89}, Target{7, 8, 90}, Target{8, 0, 90}, Target{8, 1, 89},
+                                         Target{8, 2, 90}, Target{8, 6, 100}, Target{9, 0, 75}, Target{9, 0, 80}, Target{9, 0, 86},
+                                         Target{9, 0, 89}, Target{9, 0, 90}, Target{9, 0, 100}, Target{9, 0, 100, true}),
+                         [](const auto& info) {
+                           return fmt::format("ptx{}{}_sm{}{}", info.param.major, info.param.minor, info.param.sm, info.param.specific ? "a" : "");
+                         });
+
+}  // namespace
+}  // namespace tcsim::isa

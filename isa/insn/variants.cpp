@@ -1,0 +1,158 @@
+#include "isa/insn/variants.h"
+
+#include <cstdio>
+#include <fmt/format.h>
+
+#include "isa/syntax/notation.h"
+
+namespace tcsim::isa {
+namespace {
+
+using syntax::Form;
+using syntax::Node;
+using syntax::OperandSpec;
+
+struct Spelled {
+  std::string text;
+  std::vector<MatchedMod> mods;
+};
+
+/// Number of spellings from node `at` up to `end`, and the spelling with a given number.
+size_t count(const Form& form, size_t at, size_t end) {
+  size_t product = 1;
+  while (at < end) {
+    const Node& node = form.nodes[at];
+    if (node.kind == Node::Kind::open) {
+      product *= 1 + count(form, at + 1, node.end);
+      at = node.end;
+    } else {
+      product *= node.choices.size();
+      ++at;
+    }
+  }
+  return product;
+}
+void spell(const Form& form, size_t at, size_t end, size_t number, Spelled& out) {
+  while (at < end) {
+    const Node& node = form.nodes[at];
+    if (node.kind == Node::Kind::open) {
+      const size_t inner = 1 + count(form, at + 1, node.end);
+      if (number % inner != 0) spell(form, at + 1, node.end, number % inner - 1, out);
+      number /= inner;
+      at = node.end;
+    } else {
+      const auto& choice = node.choices[number % node.choices.size()];
+      for (const auto& word : choice.words) out.text += "." + word;
+      out.mods.push_back({node.set, choice.value});
+      number /= node.choices.size();
+      ++at;
+    }
+  }
+}
+
+std::string register_for(Type type, size_t position) {
+  if (type == Type::pred) return fmt::format("%p{}", position + 1);
+  if (bits(type) == 8) return fmt::format("%bb{}", position + 1);
+  if (bits(type) == 16) return fmt::format("%bh{}", position + 1);
+  if (bits(type) == 64) return fmt::format("%bd{}", position + 1);
+  return fmt::format("%bw{}", position + 1);
+}
+
+/// An operand with a register of the type's width.
+Operand operand_for(Type type) {
+  Operand op;
+  op.kind = type == Type::pred ? Operand::Kind::pred : Operand::Kind::reg;
+  op.slot = 0;
+  op.bit_width = static_cast<uint8_t>(bits(type) == 64 ? 64 : bits(type) < 32 ? bits(type) : 32);
+  return op;
+}
+
+/// The type that a bind function asks for: its text says "operand N ... .type" at the first operand that does not fit.
+bool asked_type(const std::string& error, size_t& position, Type& type) {
+  int number = 0;
+  if (std::sscanf(error.c_str(), "operand %d ", &number) != 1) return false;
+  const auto found = type_from_name(error.substr(error.rfind('.') + 1));
+  if (!found) return false;
+  position = static_cast<size_t>(number) - 1;
+  type = *found;
+  return true;
+}
+
+Variant bind_variant(const InstDef& def, const Form& form, const std::vector<OperandSpec>& specs, const Spelled& spelled, const Module& module) {
+  Variant v{&def, form.base + spelled.text, {}, {}, true, {}};
+  Decoded decoded;
+  decoded.mods = spelled.mods;
+  decoded.module = const_cast<Module*>(&module);
+  std::vector<Operand> operands;
+  Inst inst;
+  inst.def = &def;
+  inst.op = def.op;
+  inst.group_count = static_cast<uint8_t>(specs.size());
+  v.operand_types.assign(specs.size(), Type::none);
+  std::vector<size_t> first(specs.size());
+  for (size_t i = 0; i < specs.size(); ++i) {
+    first[i] = operands.size();
+    inst.groups[i] = {static_cast<uint8_t>(operands.size()), static_cast<uint8_t>(specs[i].min_atoms)};
+    Operand op;
+    if (specs[i].name == "immLut") op.kind = Operand::Kind::constant, op.value = 0x96, op.lanes = &op;
+    if (specs[i].name == "p" || specs[i].predicate) op = operand_for(v.operand_types[i] = Type::pred);
+    operands.push_back(op);
+    if (specs[i].min_atoms == 2) operands.push_back(operand_for(Type::pred));
+  }
+  inst.operands = operands.data();
+  for (int tries = 0; tries < 12; ++tries) {
+    v.reason = def.bind(inst, decoded);
+    size_t position = 0;
+    Type type = Type::none;
+    if (v.reason.empty() || !asked_type(v.reason, position, type) || position >= specs.size()) break;
+    v.operand_types[position] = type;
+    operands[first[position]] = operand_for(type);
+  }
+  v.accepted = v.reason.empty();
+  return v;
+}
+
+void write_statement(Variant& v, const std::vector<OperandSpec>& specs) {
+  std::string list;
+  for (size_t i = 0; i < specs.size(); ++i) {
+    Type type = v.operand_types[i];
+    if (type == Type::none) type = Type::b32;
+    list += i ? ", " : " ";
+    list += specs[i].name == "immLut" ? "0x96" : register_for(type, i);
+    if (specs[i].min_atoms == 2) list += "|%p9";
+  }
+  v.statement = v.mnemonic + list + ";";
+}
+
+}  // namespace
+
+std::vector<Variant> variants_of(const InstDef& def, int sm, bool arch_specific, size_t limit) {
+  Module module;
+  module.sm = sm;
+  module.arch_specific = arch_specific;
+  module.target = fmt::format("sm_{}{}", sm, arch_specific ? "a" : "");
+  std::vector<Variant> out;
+  for (const Form& form : syntax::parse_notation(def.syntax)) {
+    const size_t total = count(form, 0, form.nodes.size());
+    const size_t step = total > limit ? ((total / limit + 1) | 1) : 1;  // odd, so that it visits all members of even sets
+    for (size_t n = 0; n < total; n += step) {
+      Spelled spelled;
+      spell(form, 0, form.nodes.size(), n, spelled);
+      for (const auto& specs : form.operand_lists) {
+        Variant v = bind_variant(def, form, specs, spelled, module);
+        write_statement(v, specs);
+        out.push_back(std::move(v));
+      }
+    }
+  }
+  return out;
+}
+
+std::string kernel_with(const std::string& version, const std::string& target, const std::vector<std::string>& statements) {
+  std::string text = fmt::format(".version {}\n.target {}\n.address_size 64\n.visible .entry k()\n{{\n", version, target);
+  text += "  .reg .pred %p<12>;\n  .reg .b8 %bb<12>;\n  .reg .b16 %bh<12>;\n  .reg .b32 %bw<12>;\n  .reg .b64 %bd<12>;\n";
+  for (const auto& statement : statements) text += statement + "\n";
+  return text + "  ret;\n}\n";
+}
+
+}  // namespace tcsim::isa
