@@ -6,6 +6,7 @@
 #pragma once
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "isa/exec/program.h"
@@ -54,5 +55,8 @@ struct LowerOptions {
 /// Errors (a matrix instruction that the machine file has no row for) go to diags as unsupported-instruction.
 LoweredProgram lower(const isa::Module& module, const isa::Kernel& kernel, const cfg::Machine& machine,
                      const LowerOptions& options, Diagnostics& diags);
+
+/// The lowered program, one operation a line: step, class, tokens, and the PTX that runs in the step.
+std::string print_listing(const isa::Module& module, const LoweredProgram& program);
 
 }  // namespace tcsim::sim

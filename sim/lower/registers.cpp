@@ -1,0 +1,46 @@
+#include "sim/lower/registers.h"
+
+#include <algorithm>
+
+namespace tcsim::sim::lowering {
+
+namespace {
+
+// Beside the values: the stack pointer and a register or two that alignment of pairs and quads leaves empty.
+constexpr int32_t kReserved = 2;
+
+uint32_t round_up(uint32_t value, uint32_t unit) { return (value + unit - 1) / unit * unit; }
+
+uint32_t limit(const Function& fn) {
+  const cfg::SmLimits& limits = fn.machine.limits;
+  uint32_t threads = 1, most = 1;
+  for (uint32_t n : fn.kernel.reqntid) threads *= std::max(1u, n);
+  for (uint32_t n : fn.kernel.maxntid) most *= std::max(1u, n);
+  threads = std::max(threads, most);
+  uint32_t most_registers = limits.max_registers_per_thread;
+  const uint32_t ctas = std::max(1u, fn.kernel.minnctapersm);
+  if (threads > 1 || ctas > 1) {
+    const uint32_t unit = std::max(1u, limits.register_unit / 32);
+    const uint32_t share = limits.registers / (round_up(threads, 32) * ctas) / unit * unit;
+    most_registers = std::min(most_registers, std::max(share, unit));
+  }
+  if (fn.kernel.maxnreg != 0) most_registers = std::min(most_registers, fn.kernel.maxnreg);
+  return most_registers;
+}
+
+}  // namespace
+
+int32_t register_budget(const Function& fn, const LowerOptions& options) {
+  const uint32_t most = options.registers != 0 ? options.registers : limit(fn);
+  return std::max<int32_t>(8, static_cast<int32_t>(most) - kReserved);
+}
+
+void set_registers(const Function& fn, const LowerOptions& options, int32_t peak, LoweredProgram& program) {
+  const uint32_t estimate = std::min<uint32_t>(static_cast<uint32_t>(peak + kReserved), fn.machine.limits.max_registers_per_thread);
+  program.registers_estimated = std::max(estimate, 8u);
+  uint32_t used = options.registers != 0 ? options.registers : program.registers_estimated;
+  if (options.registers == 0 && fn.kernel.maxnreg != 0) used = std::min(used, fn.kernel.maxnreg);
+  program.registers = round_up(used, std::max(1u, fn.machine.limits.register_unit / 32));
+}
+
+}  // namespace tcsim::sim::lowering
