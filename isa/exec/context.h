@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <cstring>
 #include <string>
+#include <vector>
 
 #include "isa/check.h"
 #include "isa/exec/memory.h"
@@ -86,8 +87,11 @@ struct Effects {
   Access access;
   AsyncCopy copy;
   Fault fault;
+  // wmma.load and wmma.store make several accesses: those after the first, more[0 .. more_count).
+  uint8_t more_count = 0;
+  std::vector<Access> more;
 
-  void reset() { control = Control::next; has_copy = false; hazard = 0; access.kind = AccessKind::none; }
+  void reset() { control = Control::next; has_copy = false; hazard = 0; more_count = 0; access.kind = AccessKind::none; }
 };
 
 /// Fixed facts of the running warp, and its CTA's memories.
@@ -109,7 +113,7 @@ struct ExecContext {
   uint64_t clock = 0;               // %clock, %clock64: cycle (timing) or instruction count (functional)
   uint64_t globaltimer_ns = 0;
   uint32_t cluster_rank = 0;        // %cluster_ctarank
-  uint8_t generation = 0;           // isa::numeric generation of the tensor cores (LaunchInfo::generation)
+  uint8_t generation = 0;           // Generation of the tensor cores (LaunchInfo::generation)
   bool values_known = true;         // false: timing mode
   bool addresses_only = false;      // timing mode, this instruction: nobody needs the data, move none
   bool data_unknown = false;        // timing mode, this instruction: the data to store or combine were not computed

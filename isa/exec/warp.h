@@ -11,6 +11,7 @@
 
 #include "isa/exec/async_groups.h"
 #include "isa/exec/context.h"
+#include "isa/exec/generation.h"
 #include "isa/exec/program.h"
 
 namespace tcsim::isa {
@@ -25,7 +26,7 @@ struct LaunchInfo {
   Dim3 grid, block, cluster;
   uint32_t dynamic_smem_bytes = 0;
   uint32_t sm_count = 1;            // %nsmid
-  uint8_t generation = 0;           // of the tensor cores: static_cast<uint8_t>(numeric::Generation)
+  uint8_t generation = static_cast<uint8_t>(Generation::ampere);  // of the tensor cores that run it (parse_generation)
   std::vector<uint8_t> params;      // the parameter bank, kernel.param_bytes long
   std::vector<uint8_t> constants;   // .const window
 };

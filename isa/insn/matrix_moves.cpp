@@ -1,0 +1,275 @@
+#include "isa/insn/matrix_moves.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <mutex>
+
+#include "isa/insn/access.h"
+#include "isa/insn/operands.h"
+#include "isa/matrix/matrix_move.h"
+
+namespace tcsim::isa {
+namespace {
+
+// ---- ldmatrix, stmatrix, movmatrix ----
+
+// aux: number of matrices; flags: 1 transposed.
+
+/// Row addresses of lanes 0 .. 8 * count - 1: 16 bytes each in shared memory.
+bool locate_rows(ExecContext& ctx, const Inst& inst, const Operand& op, uint32_t mask, AccessKind kind, Located& at) {
+  if (!ctx.converged(kFullMask, mask)) return false;
+  const uint32_t rows = inst.aux == 4 ? kFullMask : (1u << 8 * inst.aux) - 1;
+  if (rows & ~mask) {
+    ctx.fault("illegal-instruction", std::countr_zero(rows & ~mask), 0, "a lane that has exited or does not exist gives a row address");
+    return false;
+  }
+  std::array<uint64_t, kLanes> address;
+  lane_addresses(ctx, op, mask, address.data());
+  if (op.bit_width == 64) each_lane(mask, [&](int l) { address[l] &= (1ull << 40) - 1; });
+  return locate(ctx, inst, Space::shared, address.data(), 16, 16, rows, kind, at);
+}
+
+void registers(ExecContext& ctx, const Inst& inst, int group, std::array<uint32_t*, 4>& out) {
+  size_t i = 0;
+  for (const Operand& op : inst.group(group))
+    out[i++] = op.kind == Operand::Kind::constant ? static_cast<uint32_t*>(const_cast<void*>(op.lanes)) : ctx.reg<uint32_t>(op.slot);
+}
+
+void run_ldmatrix(ExecContext& ctx, const Inst& inst, uint32_t mask) {
+  Located at;
+  if (!locate_rows(ctx, inst, inst.operand(1), mask, AccessKind::ldmatrix, at) || ctx.addresses_only) return;
+  check_read(ctx, at);
+  std::array<uint32_t*, 4> d;
+  registers(ctx, inst, 0, d);
+  ldmatrix(d.data(), at.at.data(), static_cast<int>(inst.aux), inst.flags != 0);
+}
+
+void run_stmatrix(ExecContext& ctx, const Inst& inst, uint32_t mask) {
+  Located at;
+  if (!locate_rows(ctx, inst, inst.operand(0), mask, AccessKind::stmatrix, at) || ctx.addresses_only) return;
+  note_write(ctx, at);
+  if (ctx.data_unknown) return;
+  std::array<uint32_t*, 4> a;
+  registers(ctx, inst, 1, a);
+  stmatrix(at.at.data(), a.data(), static_cast<int>(inst.aux), inst.flags != 0);
+}
+
+void run_movmatrix(ExecContext& ctx, const Inst& inst, uint32_t mask) {
+  if (!ctx.converged(kFullMask, mask)) return;
+  movmatrix(ctx.reg<uint32_t>(inst.operand(0).slot), ctx.src<uint32_t>(inst.operand(1)));
+}
+
+std::string bind_rows(Inst& inst, const Decoded& d, bool load) {
+  inst.op = load ? Op::ldmatrix : Op::stmatrix;
+  inst.type = Type::b16;
+  inst.space = Space::shared;
+  inst.timing = load ? TimingClass::ldsm : TimingClass::stsm;
+  inst.exec = load ? &run_ldmatrix : &run_stmatrix;
+  const std::string_view num = d.value("num");
+  inst.aux = static_cast<uint64_t>(num[1] - '0');
+  inst.flags = d.has("trans") ? 1 : 0;
+  const int data = load ? 0 : 1;
+  if (auto e = expect_address(inst, load ? 1 : 0); !e.empty()) return e;
+  if (inst.group(data).size() != inst.aux) return fmt::format("operand {} has {} registers, expected {}", data + 1, inst.group(data).size(), inst.aux);
+  for (const Operand& op : inst.group(data))
+    if (op.kind == Operand::Kind::sink) return "'_' in a list of registers, expected registers";
+  return expect_group(inst, data, d, 32, false, load);
+}
+
+std::string bind_ldmatrix(Inst& inst, const Decoded& d) { return bind_rows(inst, d, true); }
+std::string bind_stmatrix(Inst& inst, const Decoded& d) { return bind_rows(inst, d, false); }
+
+std::string bind_movmatrix(Inst& inst, const Decoded& d) {
+  inst.op = Op::movmatrix;
+  inst.type = Type::b16;
+  inst.timing = TimingClass::movm;
+  inst.exec = &run_movmatrix;
+  for (int g = 0; g < 2; ++g)
+    if (auto e = expect_group(inst, g, d, 32, false, g == 0); !e.empty()) return e;
+  return {};
+}
+
+// ---- wmma.load, wmma.store ----
+
+/// Prepared: pieces in rounds. In a round each lane moves at most one piece, all of the same width, as one memory
+/// instruction of the hardware would.
+struct WmmaPlan {
+  WmmaAccess access;
+  uint64_t default_stride = 0;  // elements
+  struct Round { uint32_t first, count, mask, bits; };
+  std::vector<WmmaPiece> pieces;  // by round
+  std::vector<Round> rounds;
+};
+
+std::shared_ptr<const WmmaPlan> wmma_plan(MatrixShape shape, MatrixRole role, Type type, MatrixOrder order) {
+  using Key = std::tuple<int, int, int, MatrixRole, Type, MatrixOrder>;
+  static std::mutex mutex;
+  static std::map<Key, std::shared_ptr<const WmmaPlan>> plans;  // immutable tables, made once
+  const std::lock_guard lock(mutex);
+  auto& plan = plans[{shape.m, shape.n, shape.k, role, type, order}];
+  if (plan) return plan;
+  auto access = WmmaAccess::make(shape, role, type, order);
+  if (!access) return nullptr;
+  auto made = std::make_shared<WmmaPlan>(WmmaPlan{*std::move(access), 0, {}, {}});
+  made->default_stride = static_cast<uint64_t>(order == MatrixOrder::row ? made->access.cols() : made->access.rows());
+  std::array<std::vector<WmmaPiece>, kLanes> by_lane;
+  for (const WmmaPiece& p : made->access.pieces()) by_lane[p.lane].push_back(p);
+  size_t longest = 0;
+  for (const auto& lane : by_lane) longest = std::max(longest, lane.size());
+  for (size_t k = 0; k < longest; ++k) {
+    WmmaPlan::Round round{static_cast<uint32_t>(made->pieces.size()), 0, 0, 0};
+    for (const auto& lane : by_lane) {
+      if (k >= lane.size()) continue;
+      made->pieces.push_back(lane[k]);
+      round.mask |= 1u << lane[k].lane;
+      round.bits = std::max<uint32_t>(round.bits, lane[k].bits);
+      ++round.count;
+    }
+    made->rounds.push_back(round);
+  }
+  plan = made;
+  return plan;
+}
+
+// Element of 4 or 1 bit: a piece is a part of a byte at bit `shift` of its first byte.
+uint32_t bit_shift(const WmmaPlan& plan, const WmmaPiece& p, bool row_major) {
+  const auto minor = static_cast<uint32_t>(row_major ? p.col : p.row);
+  return minor * static_cast<uint32_t>(plan.access.map().element_bits()) % 8;
+}
+
+void load_piece(ExecContext& ctx, const Inst& inst, const WmmaPiece& p, const uint8_t* at, uint32_t shift) {
+  uint64_t raw = 0;
+  std::memcpy(&raw, at, (shift + p.bits + 7) / 8);
+  raw >>= shift;
+  const Operand& d = inst.group(inst.op == Op::wmma_load ? 0 : 1)[p.reg];
+  if (p.bits == 64) {
+    ctx.reg<uint64_t>(d.slot)[p.lane] = raw;
+    return;
+  }
+  const uint32_t keep = p.bits == 32 ? ~0u : (1u << p.bits) - 1;
+  uint32_t& r = ctx.reg<uint32_t>(d.slot)[p.lane];
+  r = (r & ~(keep << p.bit)) | (static_cast<uint32_t>(raw) & keep) << p.bit;
+}
+
+void store_piece(ExecContext& ctx, const Inst& inst, const WmmaPiece& p, uint8_t* at) {
+  const Operand& s = inst.group(1)[p.reg];
+  if (p.bits == 64) {
+    std::memcpy(at, &ctx.src<uint64_t>(s)[p.lane], 8);
+    return;
+  }
+  const uint32_t raw = ctx.src<uint32_t>(s)[p.lane] >> p.bit;
+  std::memcpy(at, &raw, p.bits / 8);
+}
+
+/// The address must be the same in all lanes (PTX ISA, "wmma.load"); each lane's own is used. aux: 1 row-major.
+void run_wmma_move(ExecContext& ctx, const Inst& inst, uint32_t mask) {
+  if (!ctx.converged(kFullMask, mask)) return;
+  const auto& plan = *static_cast<const WmmaPlan*>(inst.plan);
+  const bool load = inst.op == Op::wmma_load, row_major = inst.aux != 0;
+  const Operand& address_operand = inst.operand(load ? 1 : 0);
+  const uint32_t* stride = inst.group_count > 2 ? ctx.src<uint32_t>(inst.operand(2)) : nullptr;
+  for_spaces(ctx, address_operand, inst.space, mask, [&](Space space, uint32_t lanes, const uint64_t* base) {
+    bool first = true;
+    for (const WmmaPlan::Round& round : plan.rounds) {
+      std::array<uint64_t, kLanes> address{};
+      std::array<const WmmaPiece*, kLanes> piece{};
+      const uint32_t active = round.mask & lanes;
+      if (!active) continue;
+      for (uint32_t i = 0; i < round.count; ++i) {
+        const WmmaPiece& p = plan.pieces[round.first + i];
+        piece[p.lane] = &p;
+        address[p.lane] = base[p.lane] + plan.access.byte_offset(p, stride ? stride[p.lane] : plan.default_stride);
+      }
+      Access saved;
+      if (!first) saved = ctx.fx.access;
+      Located at;
+      const uint32_t bytes = std::max(1u, round.bits / 8);
+      if (!locate(ctx, inst, space, address.data(), bytes, bytes, active, load ? AccessKind::load : AccessKind::store, at)) return;
+      if (!ctx.addresses_only) {
+        if (load) check_read(ctx, at);
+        else note_write(ctx, at);
+        if (load || !ctx.data_unknown)
+          each_lane(active, [&](int l) {
+            if (load) load_piece(ctx, inst, *piece[l], at.at[l], bit_shift(plan, *piece[l], row_major));
+            else store_piece(ctx, inst, *piece[l], at.at[l]);
+          });
+      }
+      if (!first) {
+        Effects& fx = ctx.fx;
+        if (fx.more.size() <= fx.more_count) fx.more.resize(fx.more_count + 1u);
+        fx.more[fx.more_count++] = fx.access;
+        fx.access = saved;
+      }
+      first = false;
+    }
+  });
+}
+
+std::string bind_wmma_move(Inst& inst, const Decoded& d, bool load) {
+  inst.op = load ? Op::wmma_load : Op::wmma_store;
+  inst.exec = &run_wmma_move;
+  const std::string_view shape_text = d.value("shape");
+  MatrixShape shape;
+  if (std::sscanf(std::string(shape_text).c_str(), "m%dn%dk%d", &shape.m, &shape.n, &shape.k) != 3) return "not a shape";
+  const std::string_view role_text = d.value("role");
+  const MatrixRole role = role_text == "a" ? MatrixRole::a : role_text == "b" ? MatrixRole::b : load ? MatrixRole::c : MatrixRole::d;
+  inst.type = d.type();
+  const MatrixOrder order = d.value("layout") == "col" ? MatrixOrder::col : MatrixOrder::row;
+  inst.aux = order == MatrixOrder::row ? 1 : 0;
+  const auto plan = wmma_plan(shape, role, inst.type, order);
+  if (!plan) return fmt::format("wmma has no .{} with .{} for this operand", shape_text, name(inst.type));
+  inst.plan = plan.get();
+  if (d.module) d.module->plans.push_back(plan);
+  const int data = load ? 0 : 1, address = load ? 1 : 0;
+  if (auto e = expect_address(inst, address); !e.empty()) return e;
+  const auto expected = static_cast<size_t>(plan->access.registers());
+  if (inst.group(data).size() != expected) return fmt::format("operand {} has {} registers, expected {}", data + 1, inst.group(data).size(), expected);
+  if (auto e = expect_group(inst, data, d, plan->access.register_bits(), false, load); !e.empty()) return e;
+  if (inst.group_count > 2)
+    if (auto e = expect_group(inst, 2, d, 32, false, false); !e.empty()) return e;
+  inst.space = space_of(inst, d, address);
+  const bool shared = inst.space == Space::shared;
+  inst.timing = load ? (shared ? TimingClass::lds : TimingClass::ldg) : shared ? TimingClass::sts : TimingClass::stg;
+  return {};
+}
+
+std::string bind_wmma_load(Inst& inst, const Decoded& d) { return bind_wmma_move(inst, d, true); }
+std::string bind_wmma_store(Inst& inst, const Decoded& d) { return bind_wmma_move(inst, d, false); }
+
+constexpr std::string_view kShapes =
+    "  .shape = { .m16n16k16, .m8n32k16, .m32n8k16, .m16n16k8, .m8n8k4, .m8n8k32, .m8n8k128 };  .layout = { .row, .col };"
+    "  .ss = { .global, .shared{::cta} };";
+
+}  // namespace
+
+std::span<const InstDef> matrix_move_instructions() {
+  static const std::string load =
+      "wmma.load.role.sync.aligned.layout.shape{.ss}.type r, [p]{, stride};  .role = { .a, .b, .c };"
+      "  .type = { .f16, .f32, .f64, .bf16, .tf32, .s8, .u8, .s4, .u4, .b1, .s32 };" + std::string(kShapes);
+  static const std::string store =
+      "wmma.store.role.sync.aligned.layout.shape{.ss}.type [p], r{, stride};  .role = { .d };  .type = { .f16, .f32, .f64, .s32 };" + std::string(kShapes);
+  static const std::vector<InstDef> table = {
+      {.base = "wmma", .syntax = load, .op = Op::wmma_load, .bind = &bind_wmma_load, .since = {6, 0, 70},
+       .manual = "Warp Level Matrix Multiply-Accumulate: wmma.load", .doc = "load a matrix fragment"},
+      {.base = "wmma", .syntax = store, .op = Op::wmma_store, .bind = &bind_wmma_store, .since = {6, 0, 70},
+       .manual = "Warp Level Matrix Multiply-Accumulate: wmma.store", .doc = "store a matrix fragment"},
+      {.base = "ldmatrix",
+       .syntax = "ldmatrix.sync.aligned.shape.num{.trans}{.ss}.type r, [p];  .shape = { .m8n8 };  .num = { .x1, .x2, .x4 };"
+                 "  .ss = { .shared{::cta} };  .type = { .b16 };",
+       .op = Op::ldmatrix, .bind = &bind_ldmatrix, .since = {6, 5, 75}, .manual = "Warp Level Matrix Multiply-Accumulate: ldmatrix",
+       .doc = "load 8x8 matrices of 16-bit elements from shared memory"},
+      {.base = "stmatrix",
+       .syntax = "stmatrix.sync.aligned.shape.num{.trans}{.ss}.type [p], r;  .shape = { .m8n8 };  .num = { .x1, .x2, .x4 };"
+                 "  .ss = { .shared{::cta} };  .type = { .b16 };",
+       .op = Op::stmatrix, .bind = &bind_stmatrix, .since = {7, 8, 90}, .manual = "Warp Level Matrix Multiply-Accumulate: stmatrix",
+       .doc = "store 8x8 matrices of 16-bit elements to shared memory"},
+      {.base = "movmatrix", .syntax = "movmatrix.sync.aligned.m8n8.trans.b16 d, a;", .op = Op::movmatrix, .bind = &bind_movmatrix,
+       .since = {7, 8, 75}, .manual = "Warp Level Matrix Multiply-Accumulate: movmatrix", .doc = "transpose an 8x8 matrix in registers"},
+  };
+  return table;
+}
+
+}  // namespace tcsim::isa
