@@ -136,6 +136,8 @@ void add_front_end(Builder& b) {
         "from a taken branch to the warp's next issue");
   sched("barrier_cycles", &Scheduler::barrier_cycles, "cycles", 0, kBig,
         "from the last arrival at a CTA barrier to the first issue of a waiter");
+  sched("barrier_warp_cycles", &Scheduler::barrier_warp_cycles, "cycles", 0, kBig,
+        "added to barrier_cycles for each warp of the barrier");
   sched("exit_cycles", &Scheduler::exit_cycles, "cycles", 0, kBig,
         "from a CTA's last exit to its resources being free");
 
@@ -172,6 +174,11 @@ void add_shared(Builder& b) {
       "of the pipe for a wavefront of a load");
   add("store_wavefront_cycles", &SharedMemory::store_wavefront_cycles, "cycles", 0.125, 64,
       "of the pipe for a wavefront of a store");
+  add("subcore_wavefront_cycles", &SharedMemory::subcore_wavefront_cycles, "cycles", 0.125, 64,
+      "of a sub-core's own data path for a wavefront; a load's latency grows by it for each wavefront after "
+      "the first");
+  add("async_copy_cycles", &SharedMemory::async_copy_cycles, "cycles", 0, 64,
+      "of the pipe for a cp.async instruction, beyond its wavefronts");
 }
 
 void add_l1(Builder& b) {
@@ -183,6 +190,8 @@ void add_l1(Builder& b) {
       "global instructions that a sub-core may have waiting before issue stalls");
   add("tag_cycles", &L1Cache::tag_cycles, "cycles", 0, 1024,
       "of the tag stage for each line that an instruction touches");
+  add("subcore_line_cycles", &L1Cache::subcore_line_cycles, "cycles", 0, 64,
+      "latency that each line after the first adds to a load");
   add("data_bytes_per_cycle", &L1Cache::data_bytes_per_cycle, "B/cycle", 1, 65536,
       "read from the data array");
   add("hit_cycles", &L1Cache::hit_cycles, "cycles", 1, kBig, "load to use on a hit, unloaded");

@@ -55,7 +55,8 @@ struct Scheduler {
   uint32_t issue_per_cycle = 0;
   bool greedy = false;             // keep issuing the same warp, else the youngest ready one
   uint32_t branch_taken_cycles = 0;   // until the warp can issue after a taken branch
-  uint32_t barrier_cycles = 0;        // last arrival to first issue of a waiter
+  uint32_t barrier_cycles = 0;        // last arrival to first issue of a waiter, and ...
+  uint32_t barrier_warp_cycles = 0;   // ... this for each warp of the barrier: arrivals are taken one at a time on the SM
   uint32_t exit_cycles = 0;
 };
 
@@ -76,12 +77,16 @@ struct SharedMemory {
   uint32_t issue_interval = 0;    // cycles between two MIO instructions entering the shared pipe
   double wavefront_cycles = 0;    // of the pipe per wavefront
   double store_wavefront_cycles = 0;
+  double subcore_wavefront_cycles = 0;  // of the sub-core's own data path: one warp alone gets a wavefront in this time,
+                                        // and a load's latency grows by it for each wavefront after the first
+  double async_copy_cycles = 0;   // of the pipe per cp.async instruction, beyond its wavefronts
 };
 
 struct L1Cache {
   uint32_t line_bytes = 0, sector_bytes = 0, ways = 0;
   uint32_t lsu_queue = 0;         // global instructions a sub-core may have waiting (lg_throttle)
   double tag_cycles = 0;          // per 128-byte line that an instruction touches
+  double subcore_line_cycles = 0; // latency that each line after the first adds (the sub-core's own path)
   double data_bytes_per_cycle = 0;
   uint32_t hit_cycles = 0;        // load-to-use on a hit, unloaded
   uint32_t miss_queue_sectors = 0;  // sectors in flight to L2 per SM

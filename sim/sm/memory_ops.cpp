@@ -54,7 +54,7 @@ Cycle Sm::shared_access(SubCore& core, const MachineOp& op, const isa::Access& a
   if (access.kind == isa::AccessKind::stmatrix) counters[Counter::smem_conflicts_stsm] += w.conflicts();
   if (w.conflicts() != 0 && !conflict_notes.contains(op.inst)) conflict_notes.emplace(op.inst, describe_conflict(access, banks_));
   const Cycle start = enter_mio(core, w.total * per_wavefront);
-  return start + m_.of(op.timing).latency + up((w.total - 1) * per_wavefront);
+  return start + m_.of(op.timing).latency + up((w.total - 1) * m_.smem.subcore_wavefront_cycles);
 }
 
 void Sm::memory_op(SubCore& core, uint32_t slot, const MachineOp& op, Cycle& ready, bool& pending, uint32_t& load_slot) {
@@ -170,7 +170,7 @@ void Sm::global_load(SubCore& core, uint32_t slot, const MachineOp& op, Cycle& r
   stats.l1_hits += responses == 0;
   if (responses == 0) {
     w.free_loads.push_back(load_slot);
-    ready = start + m_.l1.hit_cycles + up((lines_.count - 1) * m_.l1.tag_cycles);
+    ready = start + m_.l1.hit_cycles + up((lines_.count - 1) * m_.l1.subcore_line_cycles);
     return;
   }
   w.loads[load_slot].responses = responses;
@@ -213,7 +213,8 @@ void Sm::async_copy(SubCore& core, uint32_t slot) {
   WarpSlot& w = warps_[slot];
   isa::Effects& fx = w.warp->ctx.fx;
   const isa::AsyncCopy& copy = fx.copy;
-  enter_mio(core, m_.of(isa::TimingClass::ldgsts).interval);
+  const double wavefronts = std::ceil(std::popcount(copy.mask) * copy.bytes / static_cast<double>(m_.smem.banks * m_.smem.bank_bytes));
+  enter_mio(core, wavefronts * m_.smem.store_wavefront_cycles + m_.smem.async_copy_cycles);
   isa::Access access = fx.access;
   access.kind = isa::AccessKind::load;
   access.bytes = copy.bytes;
