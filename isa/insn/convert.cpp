@@ -14,7 +14,8 @@ using namespace convert;
 
 // ---- shell. flags: rounding (2 bits) and how registers differ from the types ----
 
-constexpr uint32_t kRoundingMask = 3, kWideSource = 4, kWideResult = 8, kSignedResult = 16, kResult8 = 32, kResult16 = 64;
+constexpr uint32_t kRoundingMask = 3, kWideSource = 4, kWideResult = 8, kSignedResult = 16, kResult8 = 32, kResult16 = 64,
+                   kSignedTo16 = 128;
 
 /// Natural registers: 32 bits for types up to 32 bits, 64 for 64-bit types.
 template <class Raw>
@@ -26,10 +27,11 @@ void exec_natural(ExecContext& ctx, const Inst& inst, uint32_t mask) {
 
 /// Result bits as the destination register wants them: types below 32 bits are sign- or zero-extended.
 void extend_small(uint32_t* value, uint32_t flags) {
-  const bool is_signed = (flags & kSignedResult) != 0;
+  const bool is_signed = (flags & (kSignedResult | kSignedTo16)) != 0;
   const int shift = (flags & kResult8) ? 24 : 16;
+  const uint32_t keep = (flags & kSignedTo16) ? 0xffffu : ~0u;
   for (int l = 0; l < kLanes; ++l)
-    value[l] = is_signed ? static_cast<uint32_t>(static_cast<int32_t>(value[l] << shift) >> shift) : value[l] << shift >> shift;
+    value[l] = keep & (is_signed ? static_cast<uint32_t>(static_cast<int32_t>(value[l] << shift) >> shift) : value[l] << shift >> shift);
 }
 void exec_any_width(ExecContext& ctx, const Inst& inst, uint32_t mask) {
   alignas(64) uint32_t narrow[kLanes];
@@ -84,7 +86,6 @@ std::string check_combination(const Request& r) {
     return {};
   }
   if (to_int) return r.integral_rounding ? "" : "a conversion to an integer has no rounding modifier, expected .rni, .rzi, .rmi or .rpi";
-  if (r.sat && r.to == Type::bf16) return ".sat does not exist for .bf16";
   if (from_int) return r.float_rounding ? "" : "a conversion from an integer has no rounding modifier, expected .rn, .rz, .rm or .rp";
   if (narrows(r.to, r.from)) return r.float_rounding ? "" : fmt::format("a conversion from .{} to .{} has no rounding modifier, expected .rn, .rz, .rm or .rp", name(r.from), name(r.to));
   if (r.float_rounding) return fmt::format("a conversion from .{} to .{} is exact, expected no rounding modifier", name(r.from), name(r.to));
@@ -109,16 +110,25 @@ const Plan* choose_plan(const Request& r, uint32_t rounding) {
   return float_to_float_plan(r.to, r.from, r.ftz, r.sat, r.integral_rounding, directed);
 }
 
+/// Width of a register as declared; Operand::bit_width counts 8 and 16 bits as 32. 16 when nothing is known.
+int declared_bits(const Operand& op, const Decoded& d) {
+  if (op.bit_width > 32 || !d.kernel) return op.bit_width == 32 ? 16 : op.bit_width;
+  const auto& names = d.kernel->register_names;
+  for (size_t i = names.size(); i-- > 0;)
+    if (names[i].first == op.slot && i < d.kernel->register_types.size()) return bits(d.kernel->register_types[i]);
+  return 16;
+}
+
 /// Register width of an operand: at least that of its type; immediates get the natural width of the type.
 std::string fit_registers(Inst& inst, const Decoded& d) {
   const int to_bits = bits(inst.type), from_bits = bits(inst.type2);
   const Operand& dst = inst.operand(0);
   const Operand& src = inst.operand(1);
-  if (dst.kind != Operand::Kind::reg) return "the destination of cvt is not a register";
+  if (dst.kind != Operand::Kind::reg) return fmt::format("operand 1 is not a register, expected a register for .{}", name(inst.type));
   if (src.kind == Operand::Kind::constant) {
     if (auto error = expect_operands(inst, d, {Type::none, inst.type2}); !error.empty()) return error;
   } else if (src.kind != Operand::Kind::reg) {
-    return "the source of cvt is not a register";
+    return fmt::format("operand 2 is not a register, expected a register for .{}", name(inst.type2));
   }
   if (src.bit_width > 32 && from_bits <= 32) inst.flags |= kWideSource;
   if (dst.bit_width > 32 && to_bits <= 32) inst.flags |= kWideResult;
@@ -126,7 +136,11 @@ std::string fit_registers(Inst& inst, const Decoded& d) {
   if (dst.bit_width <= 32 && to_bits == 64) return fmt::format("the destination is a {}-bit register, expected 64 bits for .{}", dst.bit_width, name(inst.type));
   if (is_integer(inst.type) && to_bits < 32) {
     inst.flags |= to_bits == 8 ? kResult8 : kResult16;
-    if (is_signed(inst.type) && dst.bit_width > 16) inst.flags |= kSignedResult;
+    if (is_signed(inst.type)) {
+      const int width = declared_bits(dst, d);  // a signed result is extended to the register's width, and no further
+      if (width > 16) inst.flags |= kSignedResult;
+      else if (width == 16 && to_bits == 8) inst.flags |= kSignedTo16;
+    }
   } else if (inst.type == Type::s32) {
     inst.flags |= kSignedResult;
   }
@@ -159,10 +173,10 @@ constexpr InstDef kScalarRows[] = {
      .op = Op::cvt, .bind = &bind_cvt, .since = {1, 0, 0}, .manual = "Data Movement and Conversion Instructions: cvt", .doc = "convert"},
     {.base = "cvt", .syntax = "cvt.f32.bf16 d, a;", .op = Op::cvt, .bind = &bind_cvt, .since = {7, 1, 80},
      .manual = "Data Movement and Conversion Instructions: cvt", .doc = "bf16 to f32"},
-    {.base = "cvt", .syntax = "cvt{.ftz}.sat.f32.bf16 d, a;  cvt.ftz.f32.bf16 d, a;", .op = Op::cvt, .bind = &bind_cvt, .since = {7, 8, 90},
+    {.base = "cvt", .syntax = "cvt.ftz.f32.bf16 d, a;", .op = Op::cvt, .bind = &bind_cvt, .since = {7, 8, 90},
      .manual = "Data Movement and Conversion Instructions: cvt", .doc = "bf16 to f32"},
     {.base = "cvt",
-     .syntax = "cvt{.frnd}{.sat}.dtype.bf16 d, a;  cvt.irnd{.sat}.dtype.bf16 d, a;"
+     .syntax = "cvt{.frnd}.dtype.bf16 d, a;  cvt.irnd.dtype.bf16 d, a;"
                "  .frnd = { .rn, .rz, .rm, .rp };  .irnd = { .rni, .rzi, .rmi, .rpi };"
                "  .dtype = { .u8, .u16, .u32, .u64, .s8, .s16, .s32, .s64, .f16, .f64, .bf16 };",
      .op = Op::cvt, .bind = &bind_cvt, .since = {7, 8, 90}, .manual = "Data Movement and Conversion Instructions: cvt", .doc = "convert from bf16"},

@@ -132,6 +132,9 @@ std::string bind_small_as(Inst& inst, const Decoded& d, Type small) {
   return expect_operands(inst, d, {Type::b32, storage(small)});
 }
 std::string bind_small(Inst& inst, const Decoded& d) {
+  const Module* m = d.module;  // fp8 came to sm_90 with PTX 7.8 and to sm_89 with PTX 8.1
+  if (m && m->sm == 89 && m->version_major < 9 && (m->version_major < 8 || m->version_minor < 1))
+    return fmt::format("conversions of fp8 on sm_89 need PTX 8.1, found {}.{}", m->version_major, m->version_minor);
   if (d.has("e4m3x2")) return bind_small_as<E4m3>(inst, d, Type::e4m3x2);
   if (d.has("e5m2x2")) return bind_small_as<E5m2>(inst, d, Type::e5m2x2);
   if (d.has("e3m2x2")) return bind_small_as<E3m2>(inst, d, Type::e3m2x2);
@@ -202,8 +205,10 @@ std::string bind_pack(Inst& inst, const Decoded& d) {
 constexpr InstDef kPackedRows[] = {
     {.base = "cvt", .syntax = "cvt.frnd2.relu.f16.f32 d, a;  .frnd2 = { .rn, .rz };", .op = Op::cvt,
      .bind = &bind_f16, .since = {7, 0, 80}, .manual = "Data Movement and Conversion Instructions: cvt", .doc = "f32 to f16, not below zero"},
-    {.base = "cvt", .syntax = "cvt.frnd2{.relu}.satfinite.f16.f32 d, a;  .frnd2 = { .rn, .rz };", .op = Op::cvt,
-     .bind = &bind_f16, .since = {8, 1, 80}, .manual = "Data Movement and Conversion Instructions: cvt", .doc = "f32 to f16, limited to finite values"},
+    {.base = "cvt", .syntax = "cvt.frnd2.satfinite.f16.f32 d, a;  .frnd2 = { .rn, .rz };", .op = Op::cvt,
+     .bind = &bind_f16, .since = {8, 1, 53}, .manual = "Data Movement and Conversion Instructions: cvt", .doc = "f32 to f16, limited to finite values"},
+    {.base = "cvt", .syntax = "cvt.frnd2.relu.satfinite.f16.f32 d, a;  .frnd2 = { .rn, .rz };", .op = Op::cvt,
+     .bind = &bind_f16, .since = {8, 1, 80}, .manual = "Data Movement and Conversion Instructions: cvt", .doc = "f32 to f16, limited to finite values, not below zero"},
     {.base = "cvt", .syntax = "cvt.frnd2{.relu}.f16x2.f32 d, a, b;  .frnd2 = { .rn, .rz };", .op = Op::cvt,
      .bind = &bind_f16x2, .since = {7, 0, 80}, .manual = "Data Movement and Conversion Instructions: cvt", .doc = "two f32 to f16x2, a in the upper half"},
     {.base = "cvt", .syntax = "cvt.frnd2{.relu}.satfinite.f16x2.f32 d, a, b;  .frnd2 = { .rn, .rz };", .op = Op::cvt,
@@ -225,11 +230,11 @@ constexpr InstDef kPackedRows[] = {
     {.base = "cvt", .syntax = "cvt.frnd2.satfinite{.relu}.tf32.f32 d, a;  .frnd2 = { .rn, .rz };", .op = Op::cvt,
      .bind = &bind_tf32, .since = {8, 6, 100}, .manual = "Data Movement and Conversion Instructions: cvt", .doc = "f32 to tf32, limited to finite values"},
     {.base = "cvt", .syntax = "cvt.rn.satfinite{.relu}.f8x2type.f32 d, a, b;  .f8x2type = { .e4m3x2, .e5m2x2 };", .op = Op::cvt,
-     .bind = &bind_small, .since = {8, 1, 89}, .manual = "Data Movement and Conversion Instructions: cvt", .doc = "two f32 to fp8, a in the upper byte"},
+     .bind = &bind_small, .since = {7, 8, 89}, .manual = "Data Movement and Conversion Instructions: cvt", .doc = "two f32 to fp8, a in the upper byte"},
     {.base = "cvt", .syntax = "cvt.rn.satfinite{.relu}.f8x2type.f16x2 d, a;  .f8x2type = { .e4m3x2, .e5m2x2 };", .op = Op::cvt,
-     .bind = &bind_small, .since = {8, 1, 89}, .manual = "Data Movement and Conversion Instructions: cvt", .doc = "two f16 to fp8"},
+     .bind = &bind_small, .since = {7, 8, 89}, .manual = "Data Movement and Conversion Instructions: cvt", .doc = "two f16 to fp8"},
     {.base = "cvt", .syntax = "cvt.rn{.relu}.f16x2.f8x2type d, a;  .f8x2type = { .e4m3x2, .e5m2x2 };", .op = Op::cvt,
-     .bind = &bind_small, .since = {8, 1, 89}, .manual = "Data Movement and Conversion Instructions: cvt", .doc = "two fp8 to f16"},
+     .bind = &bind_small, .since = {7, 8, 89}, .manual = "Data Movement and Conversion Instructions: cvt", .doc = "two fp8 to f16"},
     {.base = "cvt", .syntax = "cvt.rn.satfinite{.relu}.f6f4type.f32 d, a, b;  .f6f4type = { .e2m3x2, .e3m2x2, .e2m1x2 };", .op = Op::cvt,
      .bind = &bind_small_specific, .since = {8, 6, 100}, .manual = "Data Movement and Conversion Instructions: cvt", .doc = "two f32 to fp6 or fp4"},
     {.base = "cvt", .syntax = "cvt.rn{.relu}.f16x2.f6f4type d, a;  .f6f4type = { .e2m3x2, .e3m2x2, .e2m1x2 };", .op = Op::cvt,

@@ -15,11 +15,6 @@
 namespace tcsim::isa {
 namespace {
 
-struct Target {
-  int major, minor, sm;
-  bool specific = false;
-};
-
 /// Runs ptxas once; returns the lines with errors (numbers of the file), and whether it stopped at a syntax error.
 std::set<int> error_lines(const std::string& text, const std::string& target, bool& fatal) {
   const auto base = std::filesystem::temp_directory_path() / fmt::format("tcsim_oracle_{}", ::getpid());
@@ -63,7 +58,7 @@ std::vector<bool> rejected_by_ptxas(const std::vector<std::string>& statements, 
 }
 
 bool exists(const InstDef& def, const Target& t) {
-  return def.since.sm <= t.sm && (def.since.ptx_major < t.major || (def.since.ptx_major == t.major && def.since.ptx_minor <= t.minor));
+  return def.since.sm <= t.sm && (def.since.ptx_major < t.ptx_major || (def.since.ptx_major == t.ptx_major && def.since.ptx_minor <= t.ptx_minor));
 }
 
 size_t variant_limit() {
@@ -75,11 +70,11 @@ class Oracle : public testing::TestWithParam<Target> {};
 
 TEST_P(Oracle, AcceptsWhatTheTableAccepts) {
   const Target t = GetParam();
-  const std::string version = fmt::format("{}.{}", t.major, t.minor), target = fmt::format("sm_{}{}", t.sm, t.specific ? "a" : "");
+  const std::string version = fmt::format("{}.{}", t.ptx_major, t.ptx_minor), target = fmt::format("sm_{}{}", t.sm, t.arch_specific ? "a" : "");
   std::vector<Variant> variants;
   for (const auto chapter : {integer_instructions(), float_instructions(), compare_instructions(), logic_instructions(), convert_instructions()})
     for (const InstDef& def : chapter)
-      for (Variant& v : variants_of(def, t.sm, t.specific, variant_limit())) variants.push_back(std::move(v));
+      for (Variant& v : variants_of(def, t, variant_limit())) variants.push_back(std::move(v));
   ASSERT_GT(variants.size(), 1000u);
   // A spelling that several rows share exists when one of them has it.
   std::map<std::string, bool> ours;
@@ -106,7 +101,7 @@ INSTANTIATE_TEST_SUITE_P(Targets, Oracle,
                                          Target{8, 2, 90}, Target{8, 6, 100}, Target{9, 0, 75}, Target{9, 0, 80}, Target{9, 0, 86},
                                          Target{9, 0, 89}, Target{9, 0, 90}, Target{9, 0, 100}, Target{9, 0, 100, true}),
                          [](const auto& info) {
-                           return fmt::format("ptx{}{}_sm{}{}", info.param.major, info.param.minor, info.param.sm, info.param.specific ? "a" : "");
+                           return fmt::format("ptx{}{}_sm{}{}", info.param.ptx_major, info.param.ptx_minor, info.param.sm, info.param.arch_specific ? "a" : "");
                          });
 
 }  // namespace

@@ -3,7 +3,7 @@
 #include <cstdio>
 #include <fmt/format.h>
 
-#include "isa/syntax/notation.h"
+#include "isa/syntax/matcher.h"
 
 namespace tcsim::isa {
 namespace {
@@ -42,7 +42,7 @@ void spell(const Form& form, size_t at, size_t end, size_t number, Spelled& out)
       at = node.end;
     } else {
       const auto& choice = node.choices[number % node.choices.size()];
-      for (const auto& word : choice.words) out.text += "." + word;
+      for (const auto& word : choice.words) (out.text += '.') += word;
       out.mods.push_back({node.set, choice.value});
       number /= node.choices.size();
       ++at;
@@ -58,11 +58,11 @@ std::string register_for(Type type, size_t position) {
   return fmt::format("%bw{}", position + 1);
 }
 
-/// An operand with a register of the type's width.
-Operand operand_for(Type type) {
+/// An operand with a register of the type's width, at its place (see Variant).
+Operand operand_for(Type type, size_t position) {
   Operand op;
   op.kind = type == Type::pred ? Operand::Kind::pred : Operand::Kind::reg;
-  op.slot = 0;
+  op.slot = static_cast<int32_t>(4 * position);
   op.bit_width = static_cast<uint8_t>(bits(type) == 64 ? 64 : bits(type) < 32 ? bits(type) : 32);
   return op;
 }
@@ -78,38 +78,50 @@ bool asked_type(const std::string& error, size_t& position, Type& type) {
   return true;
 }
 
-Variant bind_variant(const InstDef& def, const Form& form, const std::vector<OperandSpec>& specs, const Spelled& spelled, const Module& module) {
-  Variant v{&def, form.base + spelled.text, {}, {}, true, {}};
+Variant bind_variant(const InstDef& def, const std::string& mnemonic, const std::vector<OperandSpec>& specs, const std::vector<MatchedMod>& mods,
+                     const Module& module, uint32_t lut) {
+  Variant v;
+  v.def = &def;
+  v.mnemonic = mnemonic;
   Decoded decoded;
-  decoded.mods = spelled.mods;
+  decoded.mods = mods;
   decoded.module = const_cast<Module*>(&module);
-  std::vector<Operand> operands;
-  Inst inst;
+  Inst& inst = v.inst;
   inst.def = &def;
   inst.op = def.op;
   inst.group_count = static_cast<uint8_t>(specs.size());
   v.operand_types.assign(specs.size(), Type::none);
   std::vector<size_t> first(specs.size());
   for (size_t i = 0; i < specs.size(); ++i) {
-    first[i] = operands.size();
-    inst.groups[i] = {static_cast<uint8_t>(operands.size()), static_cast<uint8_t>(specs[i].min_atoms)};
+    first[i] = v.operands.size();
+    inst.groups[i] = {static_cast<uint8_t>(v.operands.size()), specs[i].min_atoms};
     Operand op;
-    if (specs[i].name == "immLut") op.kind = Operand::Kind::constant, op.value = 0x96, op.lanes = &op;
-    if (specs[i].name == "p" || specs[i].predicate) op = operand_for(v.operand_types[i] = Type::pred);
-    operands.push_back(op);
-    if (specs[i].min_atoms == 2) operands.push_back(operand_for(Type::pred));
+    if (specs[i].name == "immLut") op.kind = Operand::Kind::constant, op.value = lut;
+    if (specs[i].name == "p" || specs[i].predicate) op = operand_for(v.operand_types[i] = Type::pred, i);
+    v.operands.push_back(op);
+    if (specs[i].min_atoms == 2) v.operands.push_back(operand_for(Type::pred, i)), v.operands.back().slot = 1;
   }
-  inst.operands = operands.data();
+  inst.operands = v.operands.data();
   for (int tries = 0; tries < 12; ++tries) {
     v.reason = def.bind(inst, decoded);
     size_t position = 0;
     Type type = Type::none;
     if (v.reason.empty() || !asked_type(v.reason, position, type) || position >= specs.size()) break;
     v.operand_types[position] = type;
-    operands[first[position]] = operand_for(type);
+    v.operands[first[position]] = operand_for(type, position);
   }
   v.accepted = v.reason.empty();
   return v;
+}
+
+Module module_for(const Target& target) {
+  Module module;
+  module.version_major = target.ptx_major;
+  module.version_minor = target.ptx_minor;
+  module.sm = target.sm;
+  module.arch_specific = target.arch_specific;
+  module.target = fmt::format("sm_{}{}", target.sm, target.arch_specific ? "a" : "");
+  return module;
 }
 
 void write_statement(Variant& v, const std::vector<OperandSpec>& specs) {
@@ -126,11 +138,8 @@ void write_statement(Variant& v, const std::vector<OperandSpec>& specs) {
 
 }  // namespace
 
-std::vector<Variant> variants_of(const InstDef& def, int sm, bool arch_specific, size_t limit) {
-  Module module;
-  module.sm = sm;
-  module.arch_specific = arch_specific;
-  module.target = fmt::format("sm_{}{}", sm, arch_specific ? "a" : "");
+std::vector<Variant> variants_of(const InstDef& def, const Target& target, size_t limit) {
+  const Module module = module_for(target);
   std::vector<Variant> out;
   for (const Form& form : syntax::parse_notation(def.syntax)) {
     const size_t total = count(form, 0, form.nodes.size());
@@ -139,13 +148,31 @@ std::vector<Variant> variants_of(const InstDef& def, int sm, bool arch_specific,
       Spelled spelled;
       spell(form, 0, form.nodes.size(), n, spelled);
       for (const auto& specs : form.operand_lists) {
-        Variant v = bind_variant(def, form, specs, spelled, module);
+        Variant v = bind_variant(def, form.base + spelled.text, specs, spelled.mods, module, 0x96);
         write_statement(v, specs);
         out.push_back(std::move(v));
       }
     }
   }
   return out;
+}
+
+Variant variant_of(std::string_view mnemonic, size_t operands, const Target& target, uint32_t lut) {
+  static const Matcher matcher([] {
+    std::vector<const InstDef*> table;
+    for (const auto chapter : {integer_instructions(), float_instructions(), compare_instructions(), logic_instructions(), convert_instructions()})
+      for (const InstDef& def : chapter) table.push_back(&def);
+    return table;
+  }());
+  const Module module = module_for(target);
+  Variant last;
+  for (const Match& match : matcher.match(mnemonic))
+    for (const auto& specs : match.form->form.operand_lists) {
+      if (specs.size() != operands) continue;
+      last = bind_variant(*match.form->def, std::string(mnemonic), specs, match.mods, module, lut);
+      if (last.accepted) return last;
+    }
+  return last;
 }
 
 std::string kernel_with(const std::string& version, const std::string& target, const std::vector<std::string>& statements) {
