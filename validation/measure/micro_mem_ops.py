@@ -74,6 +74,12 @@ def global_ops():
                       PG + [("float" if t == "f32" else "unsigned", "v", "arg + {c}")], [], (1, 4), (4, 12)))
         ops.append(Op(f"redg_{n}_{t}", f'asm volatile("red.global.{n}.{t} [%1],%0;" :: "{c}"(v{{c}}), "l"(p{{c}}));',
                       PG + [("float" if t == "f32" else "unsigned", "v", "arg + {c}")], [], (4,), (4, 12)))
+    for name, text, size in (("ca4", "cp.async.ca.shared.global [%0+{k}*512],[%1+{k}*512],4;", 4), ("ca8", "cp.async.ca.shared.global [%0+{k}*512],[%1+{k}*512],8;", 8),
+                             ("ca16", "cp.async.ca.shared.global [%0+{k}*512],[%1+{k}*512],16;", 16), ("cg16", "cp.async.cg.shared.global [%0+{k}*512],[%1+{k}*512],16;", 16),
+                             ("cg16_zfill", "cp.async.cg.shared.global [%0+{k}*512],[%1+{k}*512],16,%2;", 16)):
+        ops.append(Op("cp_async_" + name, f'asm volatile("{text}" :: "r"(dst{{c}}), "l"(src{{c}}), "r"(zero));',
+                      [("unsigned", "dst", f"sm_addr + lane * {size}"), ("unsigned long long", "src", f"(unsigned long long)(g + warp * 16384 + lane * {size})")],
+                      [("unsigned", "zero", "arg")], (1, 2), (8, 24), tail='asm volatile("cp.async.commit_group; cp.async.wait_group 0;" ::: "memory");'))
     for o in ops:
         o.group, o.sweep = "global", "stride"
     return ops
@@ -83,7 +89,7 @@ def sync_ops():
     def s(name, text, **k):
         return Op(name, f'asm volatile("{text}" ::: "memory");', [], [], (1,), k.pop("unroll", (8, 24)), threads=1024, group="sync", **k)
     return [
-        s("bar_sync", "bar.sync 0;"), s("bar_warp_sync", "bar.warp.sync -1;"),
+        s("bar_sync", "bar.sync 0;"), s("commit_wait_empty", "cp.async.commit_group; cp.async.wait_group 0;"), s("bar_warp_sync", "bar.warp.sync -1;"),
         s("membar_cta", "membar.cta;"), s("membar_gl", "membar.gl;"), s("membar_sys", "membar.sys;", unroll=(2, 6)),
         s("fence_acq_rel_gpu", "fence.acq_rel.gpu;"),
         Op("bar_red_popc", 'asm volatile("{.reg .pred t; setp.ne.u32 t,%0,0; bar.red.popc.u32 %0,0,t;}" : "+r"(a{c}));', [("unsigned", "a", "arg+lane")], [],

@@ -131,6 +131,38 @@ def alu_ops():
     return ops
 
 
+def mix_ops():
+    """Two independent instructions a step: which pipes run side by side."""
+    fma, lop = "fma.rn.f32 %0,%0,%2,%3;", "lop3.b32 %1,%1,%4,%5,0x6a;"
+    texts = {
+        "ffma_lop3": fma + lop, "ffma_shf": fma + "shf.l.wrap.b32 %1,%1,%4,%5;", "ffma_imad": fma + "mad.lo.u32 %1,%1,%4,%5;",
+        "ffma_ffma_lop3": fma + "fma.rn.f32 %0,%0,%3,%2;" + lop, "imad_lop3": "mad.lo.u32 %1,%1,%4,%5; shf.l.wrap.b32 %0,%0,%4,%5;",
+        "ffma_mufu": fma + "{.reg .f32 t; mov.b32 t,%1; ex2.approx.ftz.f32 t,t; mov.b32 %1,t;}",
+        "ffma_f2fp": fma + "{.reg .f32 t; mov.b32 t,%1; cvt.rn.f16x2.f32 %1,t,%2;}", "lop3_mufu": "{.reg .f32 t; mov.b32 t,%0; ex2.approx.ftz.f32 t,t; mov.b32 %0,t;}" + lop,
+        "ffma_hfma2": fma + "fma.rn.f16x2 %1,%1,%4,%5;",
+    }
+    ops = []
+    for name, text in texts.items():
+        c = "r" if name in ("imad_lop3", "lop3_mufu") else "f"
+        state = [R("a") if c == "r" else F("a"), R("b", "arg * 5 + lane + {c}")]
+        if name == "lop3_mufu":
+            state = [R("a"), R("b", "arg * 5 + lane + {c}")]
+        ops.append(Op("mix_" + name, asm(text, f'"+{c}"(a{{c}}), "+r"(b{{c}})', '"f"(pf), "f"(qf), "r"(p), "r"(q)'), state,
+                      CR + [("float", "pf", "1.0f + arg"), ("float", "qf", "0.5f + arg")], (8,), (24, 72), group="alu"))
+    k16 = next(m for m in MMA if m[0] == "m16n8k16_f32_f16")
+    base = mma_op(*k16, "acc")
+    extra = {"ffma4": ('asm volatile("fma.rn.f32 %0,%0,%1,%1;" : "+f"(x{c}) : "f"(pf));', 4), "lop3_2": ('asm volatile("lop3.b32 %0,%0,%1,%1,0x6a;" : "+r"(y{c}) : "r"(A0));', 2),
+             "lds": ('asm volatile("ld.volatile.shared.u32 %0,[%0];" : "+r"(ad{c}));', 1),
+             "ldsm4": ('asm volatile("{.reg .b32 w0,w1,w2; ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,w0,w1,w2},[%0];}" : "+r"(ad{c}));', 1)}
+    for name, (text, n) in extra.items():
+        ops.append(Op("mix_hmma16816_" + name, base.step + text * n,
+                      base.state + [("float", "x", "1.0f"), ("unsigned", "y", "lane"), ("unsigned", "ad", "sm_addr + lane * 16")],
+                      base.consts + [("float", "pf", "1.0f + arg")], (4,), (16, 48), group="mma",
+                      setup="if (warp == 0) *(volatile unsigned*)(sm + (lane / 4) * 16 + (lane % 4) * 4) = sm_addr + lane * 16; __syncthreads();"
+                      if name == "ldsm4" else "if (warp == 0) *(volatile unsigned*)(sm + lane * 16) = sm_addr + lane * 16; __syncthreads();"))
+    return ops
+
+
 # name, PTX mnemonic, D (type, count), A (type, count), B (type, count)
 MMA = [
     ("m16n8k8_f32_f16", "mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32", "f4", "r2", "r1"),
@@ -168,7 +200,8 @@ MMA = [
     ("m8n8k4_f16_f16_volta", "mma.sync.aligned.m8n8k4.row.col.f16.f16.f16.f16", "r4", "r2", "r2"),
 ]
 CT = {"f": "float", "r": "unsigned", "d": "double"}
-ZERO = {"f": "__int_as_float(arg & 15)", "r": "arg & 15", "d": "arg * 1e-300"}
+# Zero at run time, but a different value (so a different register) for every operand.
+ZERO = {"f": lambda i: f"__int_as_float(arg * {17 + i})", "r": lambda i: f"arg * {17 + i}", "d": lambda i: f"arg * {17 + i}e-300"}
 CAST = {"f": "__float_as_uint(d0_{c})", "r": "d0_{c}"}
 
 
@@ -190,13 +223,13 @@ def mma_op(name, ptx, d, a, b, via):
     if via == "b":
         b_in[0] = CAST[dt] if dt != "d" else "d0_{c}"
     ins = [f'"{at}"({x})' for x in a_in] + [f'"{bt}"({x})' for x in b_in]
-    consts = [(CT[at], f"A{i}", f"{ZERO[at]}") for i in range(an)] + [(CT[bt], f"B{i}", f"{ZERO[bt]}") for i in range(bn)]
+    consts = [(CT[at], f"A{i}", ZERO[at](i)) for i in range(an)] + [(CT[bt], f"B{i}", ZERO[bt](10 + i)) for i in range(bn)]
     if via == "acc":
         cs = ds
     else:
         cs = take(dn)
         ins += [f'"{dt}"(C{i})' for i in range(dn)]
-        consts += [(CT[dt], f"C{i}", ZERO[dt]) for i in range(dn)]
+        consts += [(CT[dt], f"C{i}", ZERO[dt](20 + i)) for i in range(dn)]
     text = f"{ptx} {ds},{as_},{bs},{cs}"
     if sparse:
         text += f",%{n},0x0"
@@ -207,7 +240,7 @@ def mma_op(name, ptx, d, a, b, via):
         ins[0] = '"r"(e{c})'
         pre = 'asm volatile("add.u32 %0,%0,%1;" : "+r"(e{c}) : "r"(A0));'
     step = pre + 'asm volatile("' + text + ';" : ' + outs + " : " + ", ".join(ins) + ");"
-    state = [(CT[dt], f"d{i}_", ZERO[dt]) for i in range(dn)] + ([("unsigned", "e", "arg")] if pre else [])
+    state = [(CT[dt], f"d{i}_", ZERO[dt](30 + i)) for i in range(dn)] + ([("unsigned", "e", "arg")] if pre else [])
     big = dn * (2 if dt == "d" else 1)
     chains = (1, 2, 4, 8) if big <= 4 else (1, 2, 4)
     return Op(f"mma_{name}" + ("" if via == "acc" else "_via_" + via), step, state, consts,
@@ -223,7 +256,7 @@ def mma_ops():
     base = mma_op(*k16, "acc")
     fadd = 'asm volatile("add.rn.f32 %0,%0,%1;" : "+f"(d0_{c}) : "f"(C9));'
     ops.append(Op("mma_m16n8k16_f32_f16_then_fadd", base.step + fadd, base.state,
-                  base.consts + [("float", "C9", ZERO["f"])], (1,), (16, 48), group="mma"))
+                  base.consts + [("float", "C9", ZERO["f"](40))], (1,), (16, 48), group="mma"))
     ldsm = ('asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {{%0,%1,%2,%3}},[%4];" : "=r"(w0),"=r"(w1),"=r"(w2),"=r"(w3) : "r"(ad{c}));')
     mma = ('asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {{%0,%1,%2,%3}},{{%4,%5,%6,%7}},{{%8,%9}},{{%0,%1,%2,%3}};" : '
            '"+f"(d0_{c}),"+f"(d1_{c}),"+f"(d2_{c}),"+f"(d3_{c}) : "r"(w0),"r"(w1),"r"(w2),"r"(w3),"r"(B0),"r"(B1));')
@@ -231,5 +264,5 @@ def mma_ops():
     ops.append(Op("ldsm_x4_mma_lop3_chain", "{ unsigned w0,w1,w2,w3; " + ldsm + mma + back + "}",
                   base.state + [("unsigned", "ad", "sbase")],
                   [("unsigned", "zero", "arg & 0x40000000"), ("unsigned", "sbase", "sm_addr + lane * 16"),
-                   ("unsigned", "B0", "arg & 15"), ("unsigned", "B1", "arg & 15")], (1,), (8, 24), group="mma"))
+                   ("unsigned", "B0", "arg * 17"), ("unsigned", "B1", "arg * 18")], (1,), (8, 24), group="mma"))
     return ops

@@ -43,6 +43,8 @@ def patterns(dev, folder, emit):
         if b["group"] == "global":
             k = {"ldg32_l1_plus_imad_wide": 4, "stg32": 4, "stg64": 8, "stg128": 16, "ldg64_l1": 8, "ldg128_l1": 16, "ldg64_l2_cg": 8}.get(b["name"], 4)
             strides = [k * d for d in (1, 2, 4, 8, 16, 32) if k * d <= 128]
+            if b["name"].startswith("cp_async"):
+                strides = [0]
             if b["name"].startswith(("atomg", "redg")):
                 strides = [0, 4, 32, 128]
         if b["name"] == "ldsm_x4_mma_lop3_chain":

@@ -57,6 +57,19 @@ extern "C" __global__ void chase(u64 start, int warm, int steps, int level, u64*
   for (int i = 0; i < steps && i < 8192; ++i) lat[i] = sh[i];
 }
 
+// Pointer chase without shared memory: the L1 is as large as the carve-out leaves it.
+extern "C" __global__ void chase_plain(u64 start, int warm, int steps, u64* out) {
+  u64 p = start;
+  for (int i = 0; i < warm; ++i) asm volatile("ld.global.u64 %0,[%0];" : "+l"(p)::"memory");
+  long long c0 = clock64();
+#pragma unroll 8
+  for (int i = 0; i < steps; ++i) asm volatile("ld.global.u64 %0,[%0];" : "+l"(p)::"memory");
+  if (p == 1) out[2] = p;
+  long long c1 = clock64();
+  out[0] = c1 - c0;
+  out[1] = p;
+}
+
 // Latency of one L2-hit load per address for lines addr = base + i * 128, seen from this SM.
 extern "C" __global__ void l2_map(const char* base, int lines, unsigned* lat, u64* out) {
   if (threadIdx.x) return;
@@ -110,7 +123,7 @@ extern "C" __global__ void __launch_bounds__(1024) stream(char* base, u64 cta_st
 template <int Size, bool Ca>
 __device__ void copy_stream(char* base, u64 cta_stride, u64 bytes, int passes, int zfill, u64* out) {
   extern __shared__ __align__(128) char sm[];
-  unsigned dst = (unsigned)__cvta_generic_to_shared(sm) + threadIdx.x * Size;
+  const unsigned dst0 = (unsigned)__cvta_generic_to_shared(sm) + threadIdx.x * Size;
   char* p = base + blockIdx.x * cta_stride + threadIdx.x * Size;
   const u64 step = blockDim.x * (u64)Size;
   const int src = zfill ? 0 : Size;
@@ -120,6 +133,7 @@ __device__ void copy_stream(char* base, u64 cta_stride, u64 bytes, int passes, i
     for (u64 o = 0; o < bytes; o += step * 8) {
 #pragma unroll
       for (int k = 0; k < 8; ++k) {
+        const unsigned dst = dst0 + k * (unsigned)step;
         if (Ca) asm volatile("cp.async.ca.shared.global [%0],[%1],%2,%3;" ::"r"(dst), "l"(p + o + k * step), "n"(Size), "r"(src) : "memory");
         else asm volatile("cp.async.cg.shared.global [%0],[%1],16,%2;" ::"r"(dst), "l"(p + o + k * step), "r"(src) : "memory");
       }
@@ -129,7 +143,7 @@ __device__ void copy_stream(char* base, u64 cta_stride, u64 bytes, int passes, i
   asm volatile("cp.async.wait_group 0;" ::: "memory");
   __syncthreads();
   long long t1 = clock64();
-  if (threadIdx.x == 0) out[blockIdx.x * 6 + 0] = t0, out[blockIdx.x * 6 + 1] = t1, out[blockIdx.x * 6 + 4] = sm_id();
+  if (threadIdx.x == 0) out[blockIdx.x * 6 + 0] = t0, out[blockIdx.x * 6 + 1] = t1, out[blockIdx.x * 6 + 4] = sm_id(), out[blockIdx.x * 6 + 5] = *(u64*)(sm + 7 * step);
 }
 extern "C" __global__ void __launch_bounds__(1024) copy_ca4(char* b, u64 s, u64 n, int p, int z, u64* o) { copy_stream<4, true>(b, s, n, p, z, o); }
 extern "C" __global__ void __launch_bounds__(1024) copy_ca8(char* b, u64 s, u64 n, int p, int z, u64* o) { copy_stream<8, true>(b, s, n, p, z, o); }
