@@ -30,6 +30,7 @@ class Diagnostics {
  public:
   void error(std::string kind, Place place, std::string text) { add({Severity::error, std::move(kind), std::move(place), std::move(text)}); }
   void warning(std::string kind, Place place, std::string text) { add({Severity::warning, std::move(kind), std::move(place), std::move(text)}); }
+  void note(std::string kind, Place place, std::string text) { add({Severity::note, std::move(kind), std::move(place), std::move(text)}); }
   void add(Diagnostic diagnostic);
   bool has_errors() const { return errors_ != 0; }
   uint32_t error_count() const { return errors_; }

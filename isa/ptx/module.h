@@ -28,13 +28,18 @@ struct InstDef;
 /// Runs an instruction for the lanes in mask (guard already applied, mask != 0). See isa/exec/context.h.
 using ExecFn = void (*)(ExecContext& ctx, const Inst& inst, uint32_t mask);
 
+/// Special registers that change while a warp runs. Only mov reads them: its source operand is then a constant with
+/// lanes == nullptr and this as its value.
+enum class DynamicSpecial : uint8_t { clock, clock64, clock_hi, globaltimer, globaltimer_lo, globaltimer_hi };
+
 /// One atomic operand. Vectors ({%r1,%r2}) are several operands in one group.
 struct Operand {
   enum class Kind : uint8_t {
     none,
     reg,       // slot >= 0: first slot in the warp's register file
     pred,      // slot: index of the predicate
-    constant,  // immediate or symbol address: lanes points at 32 equal lanes (32- or 64-bit as `bit_width` says)
+    constant,  // immediate or symbol address: lanes points at 32 equal lanes (32- or 64-bit as `bit_width` says);
+               // lanes == nullptr: a DynamicSpecial in `value`
     address,   // [base + offset]: base register in `slot` (-1: none), `value` = byte offset or absolute address
     label,     // value: instruction index
     sink       // "_" : result not wanted
@@ -46,6 +51,7 @@ struct Operand {
   int32_t slot = -1;
   int64_t value = 0;        // immediate bits (sign-extended), address offset, or label
   const void* lanes = nullptr;  // constant only
+  int32_t symbol = -1;      // index into Module::symbols of the variable that `value` is an address of
 };
 
 /// Operands of one syntactic position: count operands from `first` in Inst::operands.
@@ -95,6 +101,14 @@ struct Param {
   bool is_pointer = false;
 };
 
+/// An address in an initialiser: `bytes` bytes at `offset` hold (address of symbol + addend) >> shift.
+struct AddressInit {
+  uint32_t offset = 0, bytes = 8, shift = 0;
+  std::string symbol;
+  int64_t addend = 0;
+  bool generic = false;  // generic(symbol): the generic address instead of the one in its space
+};
+
 /// A module-scope or function-scope variable.
 struct Symbol {
   std::string name;
@@ -103,14 +117,15 @@ struct Symbol {
   uint64_t bytes = 0;  // 0: extern array without a size (dynamic shared memory)
   uint32_t align = 1;
   bool is_extern = false;
-  std::vector<uint8_t> init;                                    // empty: zeros
-  std::vector<std::pair<uint32_t, std::string>> init_addresses;  // offset in init <- address of a symbol
+  std::vector<uint8_t> init;  // may be shorter than bytes: the rest is zeros
+  std::vector<AddressInit> init_addresses;
   uint64_t address = 0;  // shared, local, constant: offset in the window; global: set by bind_globals
 };
 
 struct BasicBlock {
   uint32_t first = 0, end = 0;               // instruction range
   std::array<int32_t, 2> successors{-1, -1};  // block indices: fall-through first
+  std::vector<int32_t> more_successors;       // brx: the other targets
   int32_t post_dominator = -1;
 };
 
@@ -131,7 +146,8 @@ struct Kernel {
   std::vector<SpecialSlot> specials;
   uint32_t slot_count = 0;             // 32-bit slots a warp needs
   uint32_t pred_count = 0;
-  uint32_t local_bytes = 0;            // per thread
+  uint32_t local_bytes = 0;            // per thread, a multiple of local_align
+  uint32_t local_align = 1;
   uint32_t shared_static_bytes = 0;    // fixed .shared variables that the kernel uses
   uint32_t dynamic_shared_offset = 0;  // where extern .shared starts (aligned)
   std::array<uint32_t, 3> reqntid{}, maxntid{}, reqnctapercluster{};  // 0: not given
@@ -139,8 +155,20 @@ struct Kernel {
   uint32_t line = 0;                   // of the .entry directive
   std::deque<std::vector<Operand>> operand_store;
   std::deque<std::array<uint64_t, 64>> constant_store;  // 32 lanes of up to 128 bits
-  /// What each register operand slot is called, for messages: (slot, "%r12").
+  /// What each register operand slot is called, for messages: (slot, "%r12"); and its declared type, in the same order.
   std::vector<std::pair<int32_t, std::string>> register_names;
+  std::vector<Type> register_types;
+  std::vector<std::string> pred_names;  // per predicate; "" for the one that is never written (constant predicates)
+  /// .shared variables that the kernel uses: (index into Module::symbols, offset).
+  std::vector<std::pair<uint32_t, uint32_t>> shared_symbols;
+};
+
+/// An operand that holds the address of a .global variable: filled in by bind_globals.
+struct GlobalFixup {
+  Operand* operand = nullptr;
+  uint64_t* lanes = nullptr;  // constant operands: their 32 lanes
+  uint32_t symbol = 0;        // index into Module::symbols
+  int64_t addend = 0;
 };
 
 struct Module {
@@ -153,6 +181,9 @@ struct Module {
   std::deque<Symbol> symbols;
   std::deque<Kernel> kernels;
   std::vector<std::shared_ptr<const void>> plans;  // keeps Inst::plan alive
+  std::vector<uint8_t> constant_bytes;             // the .const window; address initialisers filled by bind_globals
+  std::vector<GlobalFixup> fixups;
+  std::deque<std::string> made_text;               // text of instructions that linking made (Inst::text views it)
 
   const Kernel* find_kernel(std::string_view name) const;
   Symbol* find_symbol(std::string_view name);
@@ -163,5 +194,21 @@ struct Module {
 /// Parses, decodes, links. Returns nullptr only when nothing could be understood; check diags for errors.
 /// path is used in messages. Kinds: syntax, unsupported-instruction, target-version.
 std::unique_ptr<Module> load_module(std::string path, std::string text, Diagnostics& diags);
+
+class Matcher;
+/// The same with an instruction table of one's own (isa/syntax/matcher.h).
+std::unique_ptr<Module> load_module(std::string path, std::string text, Diagnostics& diags, const Matcher& matcher);
+
+class GlobalMemory;
+/// Places the module's .global variables in memory, writes their initial values, and patches the operands and the
+/// .const window that hold their addresses. Once per module, before anything runs. (Library tcsim_bind.)
+void bind_globals(Module& module, GlobalMemory& memory);
+
+/// The kernel as PTX text of its own: declarations, then instructions with calls inlined. Loading the text gives the same
+/// instructions, registers and layout again.
+std::string print(const Module& module);
+std::string print(const Module& module, const Kernel& kernel);
+/// One instruction: "@!%p1 add.s32 %r1, %r2, 4;".
+std::string print(const Module& module, const Kernel& kernel, const Inst& inst);
 
 }  // namespace tcsim::isa
