@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Generates what needs many kernels of one shape: queue depth, instruction fetch, register banks.
 
-usage: gen_extra.py OUT_DIR
+usage: gen_extra.py OUT_DIR [queue] [fetch] [banks]
 """
 import json
 import os
@@ -126,7 +126,7 @@ def patch_banks(path, out, triple):
 def main():
     out = sys.argv[1]
     os.makedirs(out, exist_ok=True)
-    banks = BANK_SOURCE.replace("BODY", "\n".join(f'      asm volatile("fma.rn.f32 %0,%1,%2,%0;" : "+f"(a[{i % 8}]) : "f"(a[8 + i % 3]), "f"(a[11 + i % 5]));' for i in range(128)))
+    banks = BANK_SOURCE.replace("BODY", "\n".join(f'      asm volatile("fma.rn.f32 %0,%1,%2,%0;" : "+f"(a[{i % 8}]) : "f"(a[{8 + i % 3}]), "f"(a[{11 + i % 5}]));' for i in range(128)))
     jobs = {"queue": queue_source(), "fetch": fetch_source(), "banks": banks}
     def build(name):
         src = os.path.join(out, name + (".ptx" if name == "fetch" else ".cu"))
@@ -134,6 +134,8 @@ def main():
         if name == "fetch":
             return subprocess.run(["ptxas", "-arch=sm_90a", src, "-o", os.path.join(out, name + ".cubin")], capture_output=True, text=True).stderr[:500]
         return subprocess.run(["nvcc", "-w", "-gencode", "arch=compute_90a,code=sm_90a", "-cubin", src, "-o", os.path.join(out, name + ".cubin")], capture_output=True, text=True).stderr[:500]
+    if len(sys.argv) > 2:
+        jobs = {k: v for k, v in jobs.items() if k in sys.argv[2:]}
     with ThreadPoolExecutor(2) as ex:
         for err in ex.map(build, jobs):
             if err:

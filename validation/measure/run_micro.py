@@ -137,14 +137,6 @@ def memory(dev, folder, emit):
     stream_rate("stream", 264, 1024, 0, 24 << 20, 24 << 20, 1, 2, 16, "dram_write_6GB")
     stream_rate("stream", 132, 1024, 0, 128 << 10, 128 << 10, 16, 2, 16, "l2_write_all_sms_16MB")
     stream_rate("stream", 1, 1024, 0, 0, 1 << 20, 8, 2, 16, "l2_write_one_sm")
-    for kern, e in (("copy_ca4", 4), ("copy_ca8", 8), ("copy_ca16", 16), ("copy_cg16", 16)):
-        for t in (32, 128, 256, 512, 1024):
-            stream_rate(kern, 1, t, 16384, 0, 512 << 10, 8, 0, e, "cp_async_l2_one_sm")
-        stream_rate(kern, 132, 1024, 16384, 128 << 10, 128 << 10, 16, 0, e, "cp_async_l2_all_sms_16MB")
-        for t in (32, 128, 512):
-            stream_rate(kern, 1, t, 16384, 0, 512 << 10, 8, 1, e, "cp_async_zero_fill_one_sm")
-        if kern != "copy_cg16":
-            stream_rate(kern, 1, 512, 16384, 0, 64 << 10, 40, 0, e, "cp_async_l1_hit_one_sm")
     for kind, name in enumerate(("cp_async_cg16_wait", "cp_async_ca16_wait", "ldg_sts_16", "cp_async_cg16_zero_fill_wait", "empty_commit_wait")):
         for label, base, step in (("l2_hit", big, 512), ("dram", big + (1 << 30) + kind * (512 << 20), 1 << 20), ("dram_512B", big + (4 << 30) + kind * (64 << 20), 512)):
             if label == "l2_hit":

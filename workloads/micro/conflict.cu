@@ -42,6 +42,25 @@ extern "C" __global__ void micro_conflict_ld128_8way(u32* out) { ld128(threadIdx
 extern "C" __global__ void micro_conflict_ld128_padded(u32* out) { ld128(threadIdx.x * 144, out); }
 extern "C" __global__ void micro_conflict_ld128_same(u32* out) { ld128((threadIdx.x / 16) * 16, out); }
 
+// Loads that share words between lanes: lane L reads word group (L >> shift) & mask, `bytes` apart.
+extern "C" __global__ void micro_conflict_share32(u32* out, int shift, int mask, int bytes) {
+  extern __shared__ __align__(1024) char sm[];
+  u32 v;
+  asm volatile("ld.volatile.shared.u32 %0,[%1];" : "=r"(v) : "r"(base(sm) + ((threadIdx.x >> shift) & mask) * bytes));
+  out[threadIdx.x] = v;
+}
+extern "C" __global__ void micro_conflict_share64(u32* out, int shift, int mask, int bytes) {
+  extern __shared__ __align__(1024) char sm[];
+  u32 a, b;
+  asm volatile("ld.volatile.shared.v2.u32 {%0,%1},[%2];" : "=r"(a), "=r"(b) : "r"(base(sm) + ((threadIdx.x >> shift) & mask) * bytes));
+  out[threadIdx.x] = a ^ b;
+}
+extern "C" __global__ void micro_conflict_share128(u32* out, int shift, int mask, int bytes) { ld128(((threadIdx.x >> shift) & mask) * bytes, out); }
+extern "C" __global__ void micro_conflict_share_st128(u32*, int shift, int mask, int bytes) {
+  extern __shared__ __align__(1024) char sm[];
+  asm volatile("st.volatile.shared.v4.u32 [%0],{%1,%1,%1,%1};" ::"r"(base(sm) + ((threadIdx.x >> shift) & mask) * bytes), "r"(threadIdx.x));
+}
+
 // Stores.
 extern "C" __global__ void micro_conflict_st32_16way(u32*) {
   extern __shared__ __align__(1024) char sm[];

@@ -143,7 +143,16 @@ __device__ void copy_stream(char* base, u64 cta_stride, u64 bytes, int passes, i
   asm volatile("cp.async.wait_group 0;" ::: "memory");
   __syncthreads();
   long long t1 = clock64();
-  if (threadIdx.x == 0) out[blockIdx.x * 6 + 0] = t0, out[blockIdx.x * 6 + 1] = t1, out[blockIdx.x * 6 + 4] = sm_id(), out[blockIdx.x * 6 + 5] = *(u64*)(sm + 7 * step);
+  // The source holds its own addresses (ring_init, 8 B apart): every copied word can be checked.
+  u64 wrong = 0;
+  if (Size >= 8)
+    for (int k = 0; k < 8; ++k) {
+      u64 at = (u64)(p + bytes - step * (8 - k));
+      u64 want = *(volatile u64*)at;
+      wrong += *(volatile u64*)(sm + threadIdx.x * Size + k * step) != (zfill ? 0 : want);
+    }
+  wrong = __syncthreads_count(wrong != 0);
+  if (threadIdx.x == 0) out[blockIdx.x * 6 + 0] = t0, out[blockIdx.x * 6 + 1] = t1, out[blockIdx.x * 6 + 4] = sm_id(), out[blockIdx.x * 6 + 5] = wrong;
 }
 extern "C" __global__ void __launch_bounds__(1024) copy_ca4(char* b, u64 s, u64 n, int p, int z, u64* o) { copy_stream<4, true>(b, s, n, p, z, o); }
 extern "C" __global__ void __launch_bounds__(1024) copy_ca8(char* b, u64 s, u64 n, int p, int z, u64* o) { copy_stream<8, true>(b, s, n, p, z, o); }
