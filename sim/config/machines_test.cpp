@@ -1,0 +1,100 @@
+// The built-in machine files: they load, their sources can be followed, and their peak rates are the chips'.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <regex>
+
+#include "sim/config/fields.h"
+#include "sim/config/machine.h"
+
+namespace tcsim::cfg {
+namespace {
+
+Machine load(const std::string& name) {
+  Diagnostics diags;
+  auto m = load_machine(name, {}, diags);
+  for (const auto& d : diags.all()) ADD_FAILURE() << d.str();
+  return m ? *m : Machine{};
+}
+
+TEST(Machines, AllBuiltinOnesLoad) {
+  const auto names = builtin_machines();
+  ASSERT_EQ(names, (std::vector<std::string>{"a100", "h200", "rtx4090", "t4"}));
+  for (const auto& name : names) EXPECT_EQ(load(name).name, name);
+}
+
+TEST(Machines, MeasuredSourcesNameFilesThatExist) {
+  const std::regex path("measured:([^ ,:]+)");
+  size_t found = 0;
+  for (const auto& name : builtin_machines()) {
+    for (const auto& p : load(name).provenance) {
+      std::smatch match;
+      if (!std::regex_search(p.source, match, path)) continue;
+      ++found;
+      const auto file = std::filesystem::path(TCSIM_SOURCE_DIR) / match[1].str();
+      EXPECT_TRUE(std::filesystem::is_regular_file(file)) << name << " " << p.key << " " << file;
+    }
+  }
+  EXPECT_GT(found, 100u);
+}
+
+/// Dense operations per SM and cycle of a row: 2 m n k / interval on each sub-core.
+double rate(const Machine& m, const std::string& row, double shape_operations) {
+  return shape_operations / m.mma.at(row).interval * m.limits.subcores;
+}
+
+// NVIDIA's whitepapers, FLOP or OP per SM and cycle (GeForce Ada: half rate for f32 accumulation).
+TEST(Machines, TensorPeaksAreTheChips) {
+  const double k8 = 2 * 16 * 8 * 8, k16 = 2 * 16 * 8 * 16, k32 = 2 * 16 * 8 * 32;
+  const Machine a100 = load("a100");
+  EXPECT_EQ(rate(a100, "m16n8k16.f32.f16", k16), 2048);
+  EXPECT_EQ(rate(a100, "m16n8k8.f32.f16", k8), 2048);
+  EXPECT_EQ(rate(a100, "m16n8k8.f32.tf32", k8), 1024);
+  EXPECT_EQ(rate(a100, "m16n8k32.s32.s8", k32), 4096);
+  EXPECT_EQ(rate(a100, "m16n8k32.f32.f16.sp", k32), 4096);
+  EXPECT_EQ(rate(a100, "m8n8k4.f64.f64", 2 * 8 * 8 * 4), 128);
+  EXPECT_EQ(rate(a100, "m16n16k16.f32.f16", 2 * k16), 2048);
+  const Machine ada = load("rtx4090");
+  EXPECT_EQ(rate(ada, "m16n8k16.f16.f16", k16), 1024);
+  EXPECT_EQ(rate(ada, "m16n8k16.f32.f16", k16), 512);
+  EXPECT_EQ(rate(ada, "m16n8k32.s32.s8", k32), 2048);
+  EXPECT_EQ(rate(ada, "m16n8k32.f16.e4m3", k32), 2048);
+  const Machine t4 = load("t4");
+  EXPECT_EQ(rate(t4, "m16n8k8.f32.f16", k8), 1024);
+  EXPECT_EQ(rate(t4, "m8n8k16.s32.s8", 2 * 8 * 8 * 16), 2048);
+  EXPECT_EQ(rate(t4, "m16n16k16.f32.f16", 2 * k16), 1024);
+  // mma.sync on Hopper does not reach the 4096 of wgmma: k8 shapes at half of it (H100: exactly 2048
+  // measured).
+  EXPECT_EQ(rate(load("h200"), "m16n8k8.f32.f16", k8), 2048);
+}
+
+TEST(Machines, RowsFollowTheGeneration) {
+  EXPECT_FALSE(load("t4").mma.contains("m16n8k16.f32.f16"));          // sm_80
+  EXPECT_FALSE(load("a100").mma.contains("m16n8k32.f32.e4m3"));       // sm_89
+  EXPECT_FALSE(load("a100").mma.contains("m16n8k16.f64.f64"));        // sm_90
+  EXPECT_EQ(load("rtx4090").mma.at("m16n8k32.f32.e4m3").helpers, 0u); // native
+  EXPECT_GT(load("h200").mma.at("m16n8k32.f32.e4m3").helpers, 0u);    // emulated by f16
+  EXPECT_EQ(load("h200").mma.at("m16n8k32.f32.e4m3").instructions, 2u);
+}
+
+TEST(Machines, SignednessDoesNotChangeTiming) {
+  for (const auto& name : builtin_machines()) {
+    const Machine m = load(name);
+    EXPECT_EQ(m.mma.at("m8n8k16.s32.u8").interval, m.mma.at("m8n8k16.s32.s8").interval) << name;
+    EXPECT_EQ(m.mma.at("m8n8k16.s32.u8.s8").latency, m.mma.at("m8n8k16.s32.s8").latency) << name;
+  }
+}
+
+TEST(Machines, EveryTimingClassHasItsRow) {
+  const Machine h200 = load("h200");
+  for (size_t c = 0; c < static_cast<size_t>(isa::TimingClass::count); ++c) {
+    const auto timing = static_cast<isa::TimingClass>(c);
+    const bool without = timing == isa::TimingClass::none || timing == isa::TimingClass::mma;
+    EXPECT_EQ(timing_name(timing).empty(), without) << c;
+    EXPECT_EQ(h200.of(timing).interval >= 1, !without) << c;
+  }
+}
+
+} // namespace
+} // namespace tcsim::cfg
