@@ -7,6 +7,16 @@
 #include "isa/check.h"
 
 namespace tcsim::isa {
+
+bool accumulates_in(Type a, Type acc) {
+  switch (a) {
+    case Type::f16: case Type::e4m3: case Type::e5m2: return acc == Type::f16 || acc == Type::f32;
+    case Type::bf16: case Type::tf32: return acc == Type::f32;
+    case Type::f64: return acc == Type::f64;
+    default: return acc == Type::s32;
+  }
+}
+
 namespace {
 
 struct Entry {
@@ -55,15 +65,6 @@ constexpr Entry kEntries[] = {
     {F::wmma, {8, 8, 32}, {T::s4, T::u4}},
     {F::wmma, {8, 8, 128}, {T::b1}},
 };
-
-bool accumulates_in(Type a, Type acc) {
-  switch (a) {
-    case T::f16: case T::e4m3: case T::e5m2: return acc == T::f16 || acc == T::f32;
-    case T::bf16: case T::tf32: return acc == T::f32;
-    case T::f64: return acc == T::f64;
-    default: return acc == T::s32;
-  }
-}
 
 bool exists(MatrixFamily family, MatrixShape shape, MatrixRole role, Type type) {
   for (const Entry& e : kEntries) {

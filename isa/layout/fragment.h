@@ -90,6 +90,9 @@ constexpr Element element_at(const FragmentSpec& f, int lane, int reg, int sub) 
   return f.transposed ? Element{e.col, e.row, e.tile} : e;
 }
 
+/// True if a matrix instruction with A of type `a` may have C and D of type `acc`.
+bool accumulates_in(Type a, Type acc);
+
 /// Map of one operand. Sparse A: cols are the K/2 stored elements of a row; the matrix column comes from the metadata.
 /// order matters for m8n8k4 f16 on quad pairs only. nullopt: the instruction does not exist.
 std::optional<FragmentSpec> fragment_spec(MatrixFamily family, MatrixShape shape, MatrixRole role, Type type,

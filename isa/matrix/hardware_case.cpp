@@ -1,5 +1,7 @@
 #include "isa/matrix/hardware_case.h"
 
+#include <fmt/format.h>
+
 #include <cstring>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -42,6 +44,47 @@ HardwareCase HardwareCase::read(const std::filesystem::path& folder) {
   operand("d", out.d, info.contains("d_words_per_lane") ? "d_words_per_lane" : "c_words_per_lane", true);
   operand("e", out.e, "e_words_per_lane", false);
   return out;
+}
+
+std::vector<HardwareCase> HardwareCase::read_packed(const std::filesystem::path& folder) {
+  const std::vector<uint32_t> words = read_words(folder / "words.bin");
+  std::ifstream in(folder / "cases.json");
+  if (!in) throw std::runtime_error("no cases.json in " + folder.string());
+  std::vector<HardwareCase> out;
+  for (const auto& info : nlohmann::json::parse(in)) {
+    HardwareCase c;
+    c.name = info.at("name"), c.instruction = info.at("instruction");
+    c.tiles = info.at("tiles"), c.word_bytes = info.at("word_bytes");
+    for (const auto& [letter, where] : info.at("operands").items()) {
+      Words& w = letter == "a" ? c.a : letter == "b" ? c.b : letter == "c" ? c.c : letter == "d" ? c.d : c.e;
+      w.registers = where.at("registers");
+      const size_t first = where.at("offset").get<size_t>() / 4;
+      const size_t count = static_cast<size_t>(c.tiles * w.registers * 32 * (letter == "e" ? 4 : c.word_bytes) / 4);
+      if (first + count > words.size()) throw std::runtime_error("words.bin is too short for " + c.name);
+      w.words.assign(words.begin() + static_cast<ptrdiff_t>(first), words.begin() + static_cast<ptrdiff_t>(first + count));
+    }
+    out.push_back(std::move(c));
+  }
+  return out;
+}
+
+int differing_words(HardwareCase& test, Generation generation, std::string* report) {
+  MmaDesc desc = parse_mma(test.instruction, generation);
+  if (const size_t at = test.name.find("_sp"); at != std::string::npos) desc.selector = test.name[at + 3] - '0';
+  if (const std::string why = MmaPlan::check(desc); !why.empty()) throw std::runtime_error(test.name + ": " + why);
+  const MmaPlan plan(desc);
+  HardwareCase::Words got = test.d;
+  int bad = 0;
+  for (int t = 0; t < test.tiles; ++t) {
+    const auto at = [&](HardwareCase::Words& w) { return HardwareCase::registers(w, t, test.word_bytes); };
+    const auto d = at(got), a = at(test.a), b = at(test.b), c = at(test.c), want = at(test.d);
+    plan.run(d.data(), a.data(), b.data(), c.data(), test.e.registers ? test.e.words.data() + t * 32 : nullptr);
+    for (size_t r = 0; r < d.size(); ++r)
+      for (int i = 0; i < 32 * test.word_bytes / 4; ++i)
+        if (d[r][i] != want[r][i] && ++bad <= 4)
+          *report += fmt::format("{} tile {} d{} word {}: {:08x}, hardware {:08x}\n", test.name, t, r, i, d[r][i], want[r][i]);
+  }
+  return bad;
 }
 
 std::vector<uint32_t*> HardwareCase::registers(Words& w, int tile, int word_bytes) {

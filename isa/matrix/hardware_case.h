@@ -22,9 +22,15 @@ struct HardwareCase {
   /// Throws std::runtime_error if the folder is not complete.
   static HardwareCase read(const std::filesystem::path& folder);
 
+  /// Every case of a folder with cases.json and words.bin (many small captures in one file).
+  static std::vector<HardwareCase> read_packed(const std::filesystem::path& folder);
+
   /// Pointers to the registers of one tile.
   static std::vector<uint32_t*> registers(Words& w, int tile, int word_bytes);
 };
+
+/// Runs every tile through MmaPlan; returns how many 32-bit words of D differ, and describes the first few.
+int differing_words(HardwareCase& test, Generation generation, std::string* report);
 
 /// The description of "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32" and of the mma.sp and wmma.mma forms.
 MmaDesc parse_mma(const std::string& instruction, Generation generation);

@@ -55,8 +55,11 @@ std::string MmaPlan::check(const MmaDesc& d) {
   if (!orders && (d.a_order != MatrixOrder::row || d.b_order != MatrixOrder::col))
     return "only .row.col exists for this shape and type";
   if ((d.a == Type::b1) != (d.bit_op != BitOp::none)) return ".b1 needs .xor.popc or .and.popc, and other types take neither";
+  if (d.satfinite && !is_int8(d.a) && !is_int4(d.a)) return ".satfinite exists for 8-bit and 4-bit integers only";
   if (d.family == MatrixFamily::mma_sparse && (d.selector < 0 || d.selector >= selectors(d)))
     return fmt::format("sparsity selector is {}, expected 0 to {}", d.selector, selectors(d) - 1);
+  for (Type acc : {d.c, d.d})
+    if (!accumulates_in(d.a, acc)) return fmt::format(".{} operands do not accumulate in .{}", name(d.a), name(acc));
   const bool c_float = d.c == Type::f16 || d.c == Type::f32;
   if (d.c != d.d && !(c_float && d.a == Type::f16)) return fmt::format("C is .{} but D is .{}", name(d.c), name(d.d));
   return {};

@@ -25,7 +25,7 @@ struct MmaDesc {
   MatrixShape shape;
   MatrixOrder a_order = MatrixOrder::row, b_order = MatrixOrder::col;
   Type a = Type::f16, b = Type::f16, c = Type::f32, d = Type::f32;
-  bool satfinite = false;      // integers: clamp to s32; f16 wmma: clamp to max finite
+  bool satfinite = false;      // 8-bit and 4-bit integers: clamp to s32
   BitOp bit_op = BitOp::none;  // b1 only
   int selector = 0;            // mma.sp only: sparsity selector
 };

@@ -62,7 +62,7 @@ uint32_t encode(SumOutput out, int64_t sum, int exp) {
   else bits = static_cast<uint32_t>(((std::bit_cast<uint64_t>(magnitude) >> 52) - 896) << 23 |
                                     ((std::bit_cast<uint64_t>(magnitude) >> 29) & 0x7fffff));
   if (out == SumOutput::f32_m13 && bits != 0x7f800000) bits &= ~0x3ffu;
-  return bits | (v < 0 ? 0x80000000u : 0);
+  return bits | (v < 0 && bits != 0 ? 0x80000000u : 0);  // cut to zero: +0, as for f16
 }
 
 uint32_t block(const TensorCoreArith& arith, Type a_type, Type b_type, Type c_type, const uint32_t* a, const uint32_t* b, int n,

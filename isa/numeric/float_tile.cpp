@@ -73,8 +73,11 @@ inline I4 to_f32_rz(D4 v, int drop) {
   const D4 magnitude = bits<D4>(bits<L4>(v) & (L4{} + INT64_MAX));
   const L4 tiny = magnitude < D4{} + 0x1p-126;
   if (tiny[0] | tiny[1] | tiny[2] | tiny[3]) {
-    for (int i = 0; i < 4; ++i)
-      if (tiny[i]) { r[i] = static_cast<int32_t>(magnitude[i] * 0x1p149); if(r[i]&&v[i]<0) r[i]|=INT32_MIN; }
+    for (int i = 0; i < 4; ++i) {
+      if (!tiny[i]) continue;
+      const auto m = static_cast<int32_t>(magnitude[i] * 0x1p149);
+      r[i] = m | (v[i] < 0 && m != 0 ? INT32_MIN : 0);
+    }
   }
   return drop ? r & ~((1 << drop) - 1) : r;
 }

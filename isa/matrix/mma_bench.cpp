@@ -1,0 +1,61 @@
+// Host time of one warp-level matrix instruction, registers in and out.
+#include <benchmark/benchmark.h>
+
+#include <random>
+
+#include "isa/matrix/mma_plan.h"
+
+namespace tcsim::isa {
+namespace {
+
+struct File {
+  std::vector<std::vector<uint64_t>> registers;
+  std::vector<uint32_t*> pointers;
+  File(int count, std::mt19937& rng, uint32_t (*word)(std::mt19937&)) : registers(static_cast<size_t>(count), std::vector<uint64_t>(32)) {
+    for (auto& r : registers) {
+      auto* words = reinterpret_cast<uint32_t*>(r.data());
+      for (int i = 0; i < 64; ++i) words[i] = word(rng);
+      pointers.push_back(words);
+    }
+  }
+};
+
+uint32_t halves(std::mt19937& rng) {  // f16 or bf16 pairs near 1
+  const auto one = [&] { return (rng() & 0x83ff) | (0x3800 + (rng() & 3) * 0x400); };
+  return static_cast<uint32_t>(one() << 16 | one());
+}
+uint32_t any(std::mt19937& rng) { return static_cast<uint32_t>(rng()); }
+uint32_t floats(std::mt19937& rng) { return static_cast<uint32_t>((rng() & 0x807fffff) | 0x3f800000); }
+
+void run(benchmark::State& state, MmaDesc desc, uint32_t (*inputs)(std::mt19937&), uint32_t (*acc)(std::mt19937&)) {
+  const MmaPlan plan(desc);
+  std::mt19937 rng(5);
+  File a(plan.registers(MatrixRole::a), rng, inputs), b(plan.registers(MatrixRole::b), rng, inputs);
+  File c(plan.registers(MatrixRole::c), rng, acc), d(plan.registers(MatrixRole::d), rng, acc), e(1, rng, any);
+  for (auto& w : e.registers[0]) w = 0x4e4e9d9d9d9d4e4eu;
+  for (auto _ : state) {
+    plan.run(d.pointers.data(), a.pointers.data(), b.pointers.data(), c.pointers.data(), e.pointers[0]);
+    benchmark::DoNotOptimize(d.registers.data());
+    benchmark::ClobberMemory();
+  }
+}
+
+constexpr auto kHopper = Generation::hopper;
+constexpr auto kAmpere = Generation::ampere;
+using T = Type;
+MmaDesc dense(Generation g, MatrixShape s, T ab, T acc) { return {.generation = g, .shape = s, .a = ab, .b = ab, .c = acc, .d = acc}; }
+
+BENCHMARK_CAPTURE(run, m16n8k16_f32_f16_hopper, dense(kHopper, {16, 8, 16}, T::f16, T::f32), halves, floats);
+BENCHMARK_CAPTURE(run, m16n8k16_f32_f16_ampere, dense(kAmpere, {16, 8, 16}, T::f16, T::f32), halves, floats);
+BENCHMARK_CAPTURE(run, m16n8k16_f16_f16_hopper, dense(kHopper, {16, 8, 16}, T::f16, T::f16), halves, halves);
+BENCHMARK_CAPTURE(run, m16n8k16_f32_bf16_hopper, dense(kHopper, {16, 8, 16}, T::bf16, T::f32), halves, floats);
+BENCHMARK_CAPTURE(run, m16n8k8_f32_tf32_hopper, dense(kHopper, {16, 8, 8}, T::tf32, T::f32), floats, floats);
+BENCHMARK_CAPTURE(run, m16n8k32_f32_e4m3_hopper, dense(kHopper, {16, 8, 32}, T::e4m3, T::f32), halves, floats);
+BENCHMARK_CAPTURE(run, m16n8k32_s32_s8, dense(kHopper, {16, 8, 32}, T::s8, T::s32), any, any);
+BENCHMARK_CAPTURE(run, m16n8k64_s32_s4, dense(kHopper, {16, 8, 64}, T::s4, T::s32), any, any);
+BENCHMARK_CAPTURE(run, m8n8k4_f64, dense(kHopper, {8, 8, 4}, T::f64, T::f64), floats, floats);
+
+}  // namespace
+}  // namespace tcsim::isa
+
+BENCHMARK_MAIN();
