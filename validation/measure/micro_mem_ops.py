@@ -78,7 +78,7 @@ def global_ops():
                              ("ca16", "cp.async.ca.shared.global [%0+{k}*512],[%1+{k}*512],16;", 16), ("cg16", "cp.async.cg.shared.global [%0+{k}*512],[%1+{k}*512],16;", 16),
                              ("cg16_zfill", "cp.async.cg.shared.global [%0+{k}*512],[%1+{k}*512],16,%2;", 16)):
         ops.append(Op("cp_async_" + name, f'asm volatile("{text}" :: "r"(dst{{c}}), "l"(src{{c}}), "r"(zero));',
-                      [("unsigned", "dst", f"sm_addr + lane * {size}"), ("unsigned long long", "src", f"(unsigned long long)(g + warp * 16384 + lane * {size})")],
+                      [("unsigned", "dst", f"sm_addr + warp * 12288 + lane * {size}"), ("unsigned long long", "src", f"(unsigned long long)(g + warp * 16384 + lane * {size})")],
                       [("unsigned", "zero", "arg")], (1, 2), (8, 24), tail='asm volatile("cp.async.commit_group; cp.async.wait_group 0;" ::: "memory");'))
     for o in ops:
         o.group, o.sweep = "global", "stride"

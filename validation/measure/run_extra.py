@@ -69,7 +69,7 @@ def copies(dev, folder, emit):
     dev.launch(dev.kernel(cubin, "ring_init"), 528, 256, 0, u64(big), u64(1 << 28), u64(8), u64(5), u64(12345))
     def go(kernel, ctas, threads, stride, size, passes, zfill, label, mode=None):
         f = dev.kernel(cubin, kernel)
-        smem = 0 if mode is not None else threads * 8 * 16
+        smem = 0 if mode is not None else threads * 16 * int(kernel[7:])
         best = None
         for _ in range(3):
             dev.zero(out, 1 << 16)
@@ -80,7 +80,7 @@ def copies(dev, folder, emit):
         emit({"bench": label, "kernel": kernel, "ctas": ctas, "threads": threads, "cta_stride": stride, "bytes": size, "passes": passes, "zero_fill": zfill, "threads_with_wrong_data": o[5],
               "bytes_per_clk_per_cta": round(size * passes / best, 2), "bytes_per_clk_all": round(size * passes * ctas / best, 1)})
     for kern in ("copy_ca4", "copy_ca8", "copy_ca16", "copy_cg16"):
-        for t in (32, 64, 128, 256, 512, 1024):
+        for t in (32, 64, 128, 256, 512):
             go(kern, 1, t, 0, 4 << 20, 2, 0, "cp_async_l2_one_sm")
             go(kern, 1, t, 0, 512 << 10, 16, 0, "cp_async_l2_one_sm")
         for t in (128, 256, 512):
@@ -93,6 +93,36 @@ def copies(dev, folder, emit):
         go("stream", 132, t, 256 << 10, 256 << 10, 8, 0, "ldg_cg_l2_all_sms_33MB", mode=0)
 
 
+def reuse(dev, micro, emit):
+    """Tensor throughput against warps per sub-core, as compiled and with the operand reuse bits cleared."""
+    manifest = json.load(open(os.path.join(micro, "manifest.json")))
+    out, g = dev.alloc(1 << 16), dev.alloc(1 << 20)
+    for name in ("mma_m16n8k8_f32_f16", "mma_m16n8k16_f32_f16", "mma_m16n8k16_f16_f16", "mma_sp_m16n8k32_f32_f16"):
+        for b in manifest:
+            if b["name"] != name or b["chains"] < 2:
+                continue
+            src = os.path.join(micro, b["file"])
+            d = bytearray(open(src, "rb").read())
+            cleared = 0
+            for at in range(0, len(d) - 15, 16):
+                lo, hi = int.from_bytes(d[at:at + 8], "little"), int.from_bytes(d[at + 8:at + 16], "little")
+                if lo & 0xFFF == 0x23C and hi >> 58 & 0xF:
+                    d[at + 8:at + 16] = (hi & ~(0xF << 58)).to_bytes(8, "little")
+                    cleared += 1
+            plain = os.path.join("/tmp", "noreuse_" + b["file"])
+            open(plain, "wb").write(d)
+            for label, cubin in (("as_compiled", src), ("reuse_cleared", plain)):
+                for w in (4, 8, 12, 16):
+                    t = []
+                    for k, u in b["kernels"]:
+                        dev.launch(dev.kernel(cubin, k), 1, 32 * w, 65536, u64(out), u64(g), i32(64), i32(0), i32(16))
+                        raw = dev.read(out, "Q", 192)
+                        t.append(min(max(raw[64 * r + 1:64 * r + 2 * w:2]) - min(raw[64 * r:64 * r + 2 * w:2]) for r in (1, 2)))
+                    steps = (b["kernels"][1][1] - b["kernels"][0][1]) * 64
+                    emit({"bench": "hmma_reuse", "name": name, "chains": b["chains"], "bits": label, "cleared": cleared, "warps": w,
+                          "cycles_per_hmma_smsp": round((t[1] - t[0]) / steps / (w / 4), 3), "raw_per_hmma_smsp": [round(x / (u * 64) / (w / 4), 3) for x, (_, u) in zip(t, b["kernels"])]})
+
+
 def main():
     carry, out = sys.argv[1], sys.argv[2]
     extra, micro = os.path.join(carry, "extra"), os.path.join(carry, "micro")
@@ -103,7 +133,7 @@ def main():
             h.write(json.dumps(row) + "\n")
         emit({"provenance": {"gpu": "NVIDIA H200", "date": "2026-11-30", "command": "run_extra.py"}})
         for name, f in (("l1", lambda: l1(dev, micro, emit)), ("copies", lambda: copies(dev, micro, emit)), ("queue", lambda: queue(dev, extra, spec, emit)),
-                        ("fetch", lambda: fetch(dev, extra, spec, emit)), ("banks", lambda: banks(dev, extra, spec, emit))):
+                        ("fetch", lambda: fetch(dev, extra, spec, emit)), ("banks", lambda: banks(dev, extra, spec, emit)), ("reuse", lambda: reuse(dev, micro, emit))):
             try:
                 f()
             except Exception as e:

@@ -49,12 +49,13 @@ def patterns(dev, folder, emit):
                 strides = [0, 4, 32, 128]
         if b["name"] == "ldsm_x4_mma_lop3_chain":
             strides = [16]
+        smem = 196608 if b["name"].startswith("cp_async") else SMEM  # 12 KB a warp, so that no two copies in flight share a target
         for stride in strides:
             for w in warps:
                 iters = 16 if b["group"] in ("alu", "mma", "shared") else 8
                 t = []
                 for f, u in (short, long_):
-                    dev.launch(f, 1, 32 * w, SMEM, u64(out), u64(g), i32(iters), i32(0), i32(stride))
+                    dev.launch(f, 1, 32 * w, smem, u64(out), u64(g), i32(iters), i32(0), i32(stride))
                     t.append(times(dev, out, w))
                 steps = (long_[1] - short[1]) * iters
                 emit({"bench": b["name"], "group": b["group"], "chains": b["chains"], "warps": w, "stride": stride,

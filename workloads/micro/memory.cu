@@ -127,18 +127,20 @@ __device__ void copy_stream(char* base, u64 cta_stride, u64 bytes, int passes, i
   char* p = base + blockIdx.x * cta_stride + threadIdx.x * Size;
   const u64 step = blockDim.x * (u64)Size;
   const int src = zfill ? 0 : Size;
+  unsigned stage = 0;  // two targets in turn: copies in flight to the same address may be dropped
   __syncthreads();
   long long t0 = clock64();
   for (int r = 0; r < passes; ++r)
     for (u64 o = 0; o < bytes; o += step * 8) {
 #pragma unroll
       for (int k = 0; k < 8; ++k) {
-        const unsigned dst = dst0 + k * (unsigned)step;
+        const unsigned dst = dst0 + (stage + k) * (unsigned)step;
         if (Ca) asm volatile("cp.async.ca.shared.global [%0],[%1],%2,%3;" ::"r"(dst), "l"(p + o + k * step), "n"(Size), "r"(src) : "memory");
         else asm volatile("cp.async.cg.shared.global [%0],[%1],16,%2;" ::"r"(dst), "l"(p + o + k * step), "r"(src) : "memory");
       }
       asm volatile("cp.async.commit_group;" ::: "memory");
       asm volatile("cp.async.wait_group 1;" ::: "memory");
+      stage ^= 8;
     }
   asm volatile("cp.async.wait_group 0;" ::: "memory");
   __syncthreads();
@@ -149,7 +151,7 @@ __device__ void copy_stream(char* base, u64 cta_stride, u64 bytes, int passes, i
     for (int k = 0; k < 8; ++k) {
       u64 at = (u64)(p + bytes - step * (8 - k));
       u64 want = *(volatile u64*)at;
-      wrong += *(volatile u64*)(sm + threadIdx.x * Size + k * step) != (zfill ? 0 : want);
+      wrong += *(volatile u64*)(sm + threadIdx.x * Size + ((stage ^ 8) + k) * step) != (zfill ? 0 : want);
     }
   wrong = __syncthreads_count(wrong != 0);
   if (threadIdx.x == 0) out[blockIdx.x * 6 + 0] = t0, out[blockIdx.x * 6 + 1] = t1, out[blockIdx.x * 6 + 4] = sm_id(), out[blockIdx.x * 6 + 5] = wrong;
