@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "isa/ptx/module.h"
+#include "isa/ptx/problems.h"
 
 namespace tcsim::isa::ptx {
 
@@ -91,13 +92,11 @@ struct ModuleAst {
   std::deque<Function> functions;
   std::deque<Variable> variables;
   std::vector<std::pair<std::string_view, std::string_view>> aliases;
+  bool gave_up = false;  // too many errors: the rest of the text was not read
 };
 
-/// Most problems reported for one module; the next one becomes a closing note.
-constexpr uint32_t kMaxProblems = 50;
-
-/// Parses module.text; fills module's version, target and file table. Syntax errors go to diags.
-ModuleAst parse(Module& module, Diagnostics& diags);
+/// Parses module.text; fills module's version, target and file table. Stops early after kMaxProblems syntax errors.
+ModuleAst parse(Module& module, Problems& problems);
 
 /// Bits of a literal as a value of `type`: 0f/0d/decimal constants are converted between f32 and f64 (PTX ISA,
 /// "Constants"); in integer and bit types they keep their own bits (decimal ones take the width of the type).

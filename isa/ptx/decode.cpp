@@ -38,7 +38,7 @@ std::string operand_list(const std::vector<syntax::OperandSpec>& specs) {
     out += spec.name;
     if (spec.min_atoms == 2) out += "|p";
   }
-  return out.empty() ? "no operands" : "'" + out + "'";
+  return out.empty() ? "no operands" : fmt::format("'{}'", out);
 }
 
 /// Vector length that the mnemonic asks for: .v2, .v4, .v8; 0: none.

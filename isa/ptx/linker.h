@@ -4,13 +4,13 @@
 //   ast Function --expand()--> linked instructions --lower_call_buffers()--> ... --decode()--> Kernel::insts --flow--> blocks
 #pragma once
 #include <map>
-#include <set>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
 
 #include "isa/ptx/ast.h"
+#include "isa/ptx/problems.h"
 #include "isa/syntax/matcher.h"
 
 namespace tcsim::isa::ptx {
@@ -20,36 +20,14 @@ constexpr size_t kMaxCallDepth = 64;
 constexpr uint64_t kMaxConstantBytes = 10 * 65536;   // PTX ISA, "Constant State Space": ten banks of 64 KiB
 constexpr uint64_t kMaxKernelParamBytes = 32764;     // PTX ISA, "Kernel Function Parameters"
 
-/// Problems found while linking, the same one at many places only once. Kept in text order.
-class Problems {
- public:
-  void add(std::string kind, uint32_t line, uint32_t col, std::string text);
-  /// The same `found` at several places becomes one diagnostic with a count.
-  void add_grouped(std::string kind, std::string_view found, uint32_t line, uint32_t col, std::string text);
-  void report(const std::string& path, Diagnostics& diags) const;
-
- private:
-  struct Problem {
-    std::string kind, text;
-    std::set<std::pair<uint32_t, uint32_t>> places;
-  };
-  std::map<std::string, Problem> problems_;
-};
-
 /// What all kernels of a module share.
 struct LinkContext {
   Module& module;
   const ModuleAst& ast;
   const Matcher& matcher;
   Problems& problems;
-  Diagnostics& diags;
   std::unordered_map<std::string_view, const Function*> functions;
   std::vector<int32_t> symbol_of;  // variable -> index into Module::symbols, -1: none
-  struct Candidates {
-    std::vector<Match> matches;
-    std::vector<Type> types;        // per match: type of its literals
-    std::vector<std::vector<bool>> predicates;  // unused entries are empty
-  };
   std::unordered_map<std::string_view, std::vector<Match>> mnemonics;
 
   const std::vector<Match>& matches(std::string_view mnemonic);
@@ -63,7 +41,6 @@ struct Linked {
   uint32_t first_group = 0, group_count = 0;
   uint32_t line = 0, col = 0;
   DebugLoc loc;
-  bool ends_kernel_function = false;
 };
 
 /// A .param variable of a call sequence or of a callee: registers if every access is a whole register, else local memory.

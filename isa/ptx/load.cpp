@@ -28,43 +28,6 @@ std::string Module::source_of(const Inst& inst) const {
 
 namespace ptx {
 
-void Problems::add(std::string kind, uint32_t line, uint32_t col, std::string text) {
-  std::string key = fmt::format("{}\n{}:{}\n{}", kind, line, col, text);
-  Problem& problem = problems_[std::move(key)];
-  problem.kind = std::move(kind);
-  problem.text = std::move(text);
-  problem.places.emplace(line, col);
-}
-
-void Problems::add_grouped(std::string kind, std::string_view found, uint32_t line, uint32_t col, std::string text) {
-  Problem& problem = problems_[fmt::format("{}\n{}", kind, found)];
-  problem.kind = std::move(kind);
-  if (problem.text.empty()) problem.text = std::move(text);
-  problem.places.emplace(line, col);
-}
-
-void Problems::report(const std::string& path, Diagnostics& diags) const {
-  std::vector<const Problem*> sorted;
-  for (const auto& [key, problem] : problems_) sorted.push_back(&problem);
-  std::sort(sorted.begin(), sorted.end(), [](const Problem* a, const Problem* b) {
-    return std::pair(*a->places.begin(), a->text) < std::pair(*b->places.begin(), b->text);
-  });
-  uint32_t errors = 0;
-  for (const Problem* problem : sorted) {
-    const auto& [line, col] = *problem->places.begin();
-    std::string text = problem->text;
-    if (const size_t more = problem->places.size() - 1) text += fmt::format(" (and at {} more place{})", more, more == 1 ? "" : "s");
-    if (problem->kind.empty()) {
-      diags.note("external-function", {path, line, col}, std::move(text));
-      continue;
-    }
-    if (++errors > kMaxProblems) continue;
-    diags.error(problem->kind, {path, line, col}, std::move(text));
-  }
-  if (errors > kMaxProblems)
-    diags.note("syntax", {path, 0, 0}, fmt::format("{} more problems are not shown", errors - kMaxProblems));
-}
-
 const std::vector<Match>& LinkContext::matches(std::string_view mnemonic) {
   const auto it = mnemonics.find(mnemonic);
   if (it != mnemonics.end()) return it->second;
@@ -115,22 +78,19 @@ std::unique_ptr<Module> load_module(std::string path, std::string text, Diagnost
   auto module = std::make_unique<Module>();
   module->path = std::move(path);
   module->text = std::move(text);
-  const uint32_t errors_before = diags.error_count();
-  const ptx::ModuleAst ast = ptx::parse(*module, diags);
-  const bool gave_up = diags.error_count() - errors_before >= ptx::kMaxProblems;
   ptx::Problems problems;
-  ptx::LinkContext context{*module, ast, matcher, problems, diags, {}, {}, {}};
+  const ptx::ModuleAst ast = ptx::parse(*module, problems);
+  ptx::LinkContext context{*module, ast, matcher, problems, {}, {}, {}};
   ptx::collect_functions(context);
   ptx::collect_symbols(context);
   bool any_entry = false;
   for (const ptx::Function& fn : ast.functions) {
     if (!fn.is_entry || !fn.has_body) continue;
     any_entry = true;
-    if (!gave_up) ptx::KernelLinker(context, fn).run();
+    if (!ast.gave_up) ptx::KernelLinker(context, fn).run();
   }
+  if (!any_entry && !problems.has_errors()) problems.add("syntax", 1, 1, "found no .entry, expected at least one kernel");
   problems.report(module->path, diags);
-  if (!any_entry && diags.error_count() == errors_before)
-    diags.error("syntax", {module->path, 1, 1}, "found no .entry, expected at least one kernel");
   return module;
 }
 

@@ -18,15 +18,15 @@ std::string Parser::show(const Token& token) {
 }
 
 void Parser::problem(std::string kind, uint32_t line, uint32_t col, std::string text) {
-  diags_.error(std::move(kind), {module_.path, line, col}, std::move(text));
-  if (++problems_ >= kMaxProblems) throw TooMany{};
+  problems_.add(std::move(kind), line, col, std::move(text));
+  if (++problem_count_ >= kMaxProblems) throw TooMany{};
 }
 
 void Parser::fail(const Token& at, std::string text) {
   // What the lexer could not read is the problem, whatever the parser expected there.
   const Token& now = peek();
   if (now.kind == TokenKind::invalid && now.line == at.line && now.col == at.col) {
-    text = "found " + lexer_.problem();
+    text = fmt::format("found {}", lexer_.problem());
     if (text.find("expected") == std::string::npos) text += ", expected PTX text";
   }
   problem("syntax", at.line, at.col, std::move(text));
@@ -107,7 +107,7 @@ ModuleAst Parser::parse() {
       }
     }
   } catch (const TooMany&) {
-    diags_.note("syntax", {module_.path, 0, 0}, fmt::format("{} problems found, the rest is not shown", kMaxProblems));
+    ast_.gave_up = true;
   }
   return std::move(ast_);
 }
@@ -235,6 +235,6 @@ void Parser::alias() {
   expect(";", "after .alias");
 }
 
-ModuleAst parse(Module& module, Diagnostics& diags) { return Parser(module, diags).parse(); }
+ModuleAst parse(Module& module, Problems& problems) { return Parser(module, problems).parse(); }
 
 }  // namespace tcsim::isa::ptx

@@ -33,7 +33,7 @@ struct Value {
 
 class Parser {
  public:
-  Parser(Module& module, Diagnostics& diags) : module_(module), diags_(diags), lexer_(module.text) {}
+  Parser(Module& module, Problems& problems) : module_(module), problems_(problems), lexer_(module.text) {}
   ModuleAst parse();
 
  private:
@@ -127,14 +127,14 @@ class Parser {
   int64_t integer_expression(std::string_view what);
 
   Module& module_;
-  Diagnostics& diags_;
+  Problems& problems_;
   Lexer lexer_;
   ModuleAst ast_;
   std::vector<Scope> scopes_;
   std::vector<RegisterRange> ranges_;
   Function* function_ = nullptr;
   uint32_t registers_declared_ = 0;
-  uint32_t problems_ = 0;
+  uint32_t problem_count_ = 0;
   DebugLoc loc_;
 };
 

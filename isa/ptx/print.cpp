@@ -48,8 +48,8 @@ class Printer {
 
   std::string kernel() {
     std::string out = fmt::format(".visible .entry {}(", kernel_.name);
-    for (size_t i = 0; i < kernel_.params.size(); ++i) out += (i ? ",\n\t" : "\n\t") + param(kernel_.params[i]);
-    out += ")\n" + directives() + "{\n" + declarations();
+    for (size_t i = 0; i < kernel_.params.size(); ++i) out += fmt::format("{}\n\t{}", i ? "," : "", param(kernel_.params[i]));
+    out += fmt::format(")\n{}{{\n{}", directives(), declarations());
     DebugLoc loc;
     for (size_t i = 0; i < kernel_.insts.size(); ++i) {
       const Inst& inst = kernel_.insts[i];
@@ -60,7 +60,7 @@ class Printer {
         out += fmt::format("\t.loc\t{} {} {}\n", loc.file, loc.line, loc.col);
       }
       table_index_ = i;
-      out += "\t" + instruction(inst) + "\n";
+      out += fmt::format("\t{}\n", instruction(inst));
     }
     return out + "}\n";
   }
@@ -170,7 +170,7 @@ class Printer {
     std::vector<std::string> parts;
     for (const Operand& operand : operands) parts.push_back(atom(inst, operand));
     if (address) {
-      if (parts.size() == 1) return "[" + parts[0] + "]";
+      if (parts.size() == 1) return fmt::format("[{}]", parts[0]);
       std::vector<std::string> rest(parts.begin() + 1, parts.end());
       return fmt::format("[{}, {{{}}}]", parts[0], fmt::join(rest, ", "));
     }
@@ -202,31 +202,30 @@ class Printer {
   size_t table_index_ = 0;
 };
 
-std::string initial_value(const Symbol& symbol) {
+std::string initial_value(const Symbol& symbol, uint32_t element) {
   if (symbol.init.empty()) return {};
   std::vector<std::string> parts;
-  for (size_t i = 0; i < symbol.init.size();) {
+  for (size_t i = 0; i < symbol.init.size(); i += element) {
     const auto address = std::find_if(symbol.init_addresses.begin(), symbol.init_addresses.end(), [i](const AddressInit& a) { return a.offset == i; });
-    if (address == symbol.init_addresses.end()) {
-      parts.push_back(fmt::format("{}", symbol.init[i++]));
+    if (address != symbol.init_addresses.end()) {
+      std::string target = address->generic ? fmt::format("generic({})", address->symbol) : address->symbol;
+      if (address->addend) target += fmt::format("+{}", address->addend);
+      // Mask operator: element by element of the address.
+      parts.push_back(element == 8 ? target : fmt::format("0x{:X}({})", (element == 4 ? 0xffffffffull : element == 2 ? 0xffffull : 0xffull) << address->shift, target));
       continue;
     }
-    // As single bytes: mask operators pick each byte of the address.
-    const std::string target = address->generic ? fmt::format("generic({})", address->symbol) : address->symbol;
-    const std::string offset = address->addend ? fmt::format("+{}", address->addend) : "";
-    for (uint32_t b = 0; b < address->bytes; ++b) parts.push_back(fmt::format("0x{:X}({}{})", 0xffull << (8 * b + address->shift), target, offset));
-    i += address->bytes;
+    uint64_t value = 0;
+    for (uint32_t b = 0; b < std::min(element, 8u) && i + b < symbol.init.size(); ++b) value |= static_cast<uint64_t>(symbol.init[i + b]) << (8 * b);
+    parts.push_back(symbol.type == Type::f32 ? fmt::format("0f{:08X}", value) : symbol.type == Type::f64 ? fmt::format("0d{:016X}", value) : fmt::format("{}", value));
   }
   return fmt::format(" = {{{}}}", fmt::join(parts, ", "));
 }
 
 std::string symbol_text(const Symbol& symbol) {
   const uint32_t element = std::max(1u, static_cast<uint32_t>(bits(symbol.type)) / 8);
-  const std::string init = initial_value(symbol);
-  const bool bytes = !init.empty();
-  const std::string size = symbol.bytes == 0 ? "[]" : bytes ? fmt::format("[{}]", symbol.bytes) : fmt::format("[{}]", symbol.bytes / element);
-  return fmt::format("{}.{} .align {} .{} {}{}{};\n", symbol.is_extern ? ".extern " : "", name(symbol.space), symbol.align,
-                     bytes ? "b8" : name(symbol.type), symbol.name, size, init);
+  const std::string size = symbol.bytes == 0 ? "[]" : fmt::format("[{}]", symbol.bytes / element);
+  return fmt::format("{}.{} .align {} .{} {}{}{};\n", symbol.is_extern ? ".extern " : "", name(symbol.space), symbol.align, name(symbol.type),
+                     symbol.name, size, initial_value(symbol, element));
 }
 
 }  // namespace
@@ -240,7 +239,7 @@ std::string print(const Module& module) {
   for (size_t i = 1; i < module.files.size(); ++i)
     if (!module.files[i].empty()) out += fmt::format(".file {} \"{}\"\n", i, module.files[i]);
   for (const Symbol& symbol : module.symbols) out += symbol_text(symbol);
-  for (const Kernel& kernel : module.kernels) out += "\n" + print(module, kernel);
+  for (const Kernel& kernel : module.kernels) out += fmt::format("\n{}", print(module, kernel));
   return out;
 }
 

@@ -87,16 +87,33 @@ bool match_unordered(const Form& form, const Words& words, Mods& mods) {
   return true;
 }
 
-std::string list(const std::set<std::string>& words) {
-  std::string out;
-  size_t i = 0;
-  for (const std::string& word : words) {
-    if (i == 14) return out + ", ...";
-    if (i > 0) out += i + 1 == words.size() ? " or " : ", ";
-    out += word;
-    ++i;
+/// Levenshtein distance: what was meant comes first in the list of what is expected.
+size_t distance(std::string_view a, std::string_view b) {
+  std::vector<size_t> row(b.size() + 1);
+  for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
+  for (size_t i = 1; i <= a.size(); ++i) {
+    size_t diagonal = row[0];
+    row[0] = i;
+    for (size_t j = 1; j <= b.size(); ++j) {
+      const size_t up = row[j];
+      row[j] = std::min({up + 1, row[j - 1] + 1, diagonal + (a[i - 1] == b[j - 1] ? 0 : 1)});
+      diagonal = up;
+    }
   }
-  return out;
+  return row[b.size()];
+}
+
+std::string list(const std::set<std::string>& words, std::string_view found) {
+  std::vector<std::string> sorted(words.begin(), words.end());
+  if (found.size() < 64)
+    std::stable_sort(sorted.begin(), sorted.end(), [found](const auto& a, const auto& b) { return distance(a, found) < distance(b, found); });
+  constexpr size_t kShown = 8;
+  std::string out;
+  for (size_t i = 0; i < sorted.size() && i < kShown; ++i) {
+    if (i > 0) out += i + 1 == sorted.size() ? " or " : ", ";
+    out += sorted[i];
+  }
+  return sorted.size() > kShown ? out + ", ..." : out;
 }
 
 }  // namespace
@@ -176,7 +193,7 @@ Matcher::Misfit Matcher::explain(std::string_view mnemonic) const {
     if (m.furthest > furthest) furthest = m.furthest, expected.clear();
     if (m.furthest == furthest) expected.insert(m.expected.begin(), m.expected.end());
   }
-  misfit.expected = list(expected);
+  misfit.expected = list(expected, misfit.word);
   // Nothing after the base word fits although more is needed: the mnemonic is cut short ("add", "ld.global").
   if (misfit.kind == Misfit::Kind::unsupported && furthest >= words.size() && !expected.empty()) {
     misfit.kind = Misfit::Kind::bad_modifier;
