@@ -21,7 +21,9 @@ std::vector<uint16_t> flat_indices(const FragmentSpec& f, int rows, int cols, Em
         const Element e = element_at(f, lane, reg, sub);
         const int row = role == MatrixRole::b ? summation_place(emulation, e.row, rows) : e.row;
         const int col = role == MatrixRole::a ? summation_place(emulation, e.col, cols) : e.col;
-        out.push_back(static_cast<uint16_t>((e.tile * rows + row) * cols + col));
+        // B lies in panels of 8 columns (isa/numeric/float_tile.h), the other operands row by row.
+        out.push_back(static_cast<uint16_t>(role == MatrixRole::b ? ((e.tile * cols + col) / 8 * rows + row) * 8 + col % 8
+                                                                  : (e.tile * rows + row) * cols + col));
       }
   return out;
 }

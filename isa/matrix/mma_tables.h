@@ -24,8 +24,8 @@ struct MmaPlan::Tables {
   int k = 0;          // products an output element (stored elements for sparse A)
   std::array<FragmentSpec, 4> fragments;  // a, b, c, d
 
-  // For every register, lane and element of it, in this order: index into the row-major matrix (all tiles in a row).
-  // A: [tile][m][k], B: [tile][k][n], C and D: [tile][m][n]. Repeated registers (wmma .f16) are left out of a and b.
+  // For every register, lane and element of it, in this order: index into the matrix.
+  // A: [tile][m][k], B: [tile][n / 8][k][8], C and D: [tile][m][n]. Repeated registers (wmma .f16) are left out of a and b.
   std::vector<uint16_t> a, b, c, d;
   // Sparse: per stored element [m][k]: lane and bit of its two-bit index, and the first row of B of its chunk.
   struct Index { uint8_t lane, bit; uint16_t base; };

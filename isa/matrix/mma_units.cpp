@@ -1,13 +1,15 @@
 // The five ways to compute a matrix instruction. Each unpacks registers into row-major matrices by the plan's tables, computes, packs.
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <cstring>
-#include <limits>
 
 #include "isa/matrix/mma_tables.h"
 #include "isa/numeric/float_tile.h"
+#include "isa/numeric/formats.h"
 #include "isa/numeric/half.h"
+#include "isa/numeric/vec.h"
 
 namespace tcsim::isa {
 namespace {
@@ -48,17 +50,18 @@ void pack(int bits, uint32_t* const* regs, const std::vector<uint16_t>& places, 
     for (int lane = 0; lane < 32; ++lane, at += 2) regs[reg][lane] = in[at[0]] | in[at[1]] << 16;
 }
 
-uint32_t e4m3_to_f16(uint32_t x) {
-  const uint32_t sign = (x & 0x80) << 8, e = (x >> 3) & 15, m = x & 7;
-  if ((x & 0x7f) == 0x7f) return 0x7fff;
-  if (e) return sign | (e + 8) << 10 | m << 7;
-  if (!m) return sign;
-  const int up = std::countl_zero(m) - 28;  // subnormals of e4m3 are normal in f16
-  return sign | static_cast<uint32_t>(9 - up) << 10 | ((m << (up + 7)) & 0x3ff);
-}
+constexpr std::array<uint16_t, 256> kE4m3ToF16 = [] {
+  std::array<uint16_t, 256> t{};
+  for (uint64_t i = 0; i < 256; ++i) t[i] = static_cast<uint16_t>(convert<Type::e4m3, Type::f16>(i));
+  return t;
+}();
 
 void fp8_to_f16(Type t, uint32_t* x, int count) {
-  for (int i = 0; i < count; ++i) x[i] = t == Type::e4m3 ? e4m3_to_f16(x[i]) : x[i] << 8;
+  if (t == Type::e5m2) {
+    for (int i = 0; i < count; ++i) x[i] <<= 8;
+  } else {
+    for (int i = 0; i < count; ++i) x[i] = kE4m3ToF16[x[i]];
+  }
 }
 
 /// One ordinary addition, rounded to nearest even, in the accumulator's type.
@@ -78,12 +81,10 @@ double fma64(double a, double b, double c) {
   return std::bit_cast<double>(uint64_t{0xfff8000000000000});
 }
 
-int32_t sign_extend(uint32_t x, Type t) {
-  switch (t) {
-    case Type::s8: return static_cast<int8_t>(x);
-    case Type::s4: return static_cast<int32_t>(x << 28) >> 28;
-    default: return static_cast<int32_t>(x);
-  }
+void sign_extend(Type t, uint32_t* x, int count) {
+  const int up = t == Type::s8 ? 24 : t == Type::s4 ? 28 : 0;
+  if (up == 0) return;
+  for (int i = 0; i < count; ++i) x[i] = static_cast<uint32_t>(static_cast<int32_t>(x[i] << up) >> up);
 }
 
 }  // namespace
@@ -110,7 +111,7 @@ void run_floats(const MmaPlan::Tables& t, const Registers& r) {
     a.decode(a_type, operand_shift(*t.arith, a_type, b_type), a_bits + tile * a_count, a_count);
     b.decode(b_type, 0, b_bits + tile * b_count, b_count);
     float_tile(*t.arith, {m, n, t.k}, a, b, c_type, (pairs ? d_bits : c_bits) + tile * c_count, d_bits + tile * c_count,
-               sparse ? rows : nullptr);
+               sparse ? rows : nullptr, full_k);
   }
   if (pairs)
     for (int i = 0; i < c_count; ++i) d_bits[i] = add_rn(c_type, d_bits[i], c_bits[i]);
@@ -130,7 +131,7 @@ void run_fma_chain(const MmaPlan::Tables& t, const Registers& r) {
         const int at = (tile * m + i) * n + j;
         const float cc = c16 ? f16_to_f32(static_cast<uint16_t>(c[at])) : std::bit_cast<float>(c[at]);
         const auto x = [&](int kk) { return f16_to_f32(static_cast<uint16_t>(a[(tile * m + i) * k + kk])); };
-        const auto y = [&](int kk) { return f16_to_f32(static_cast<uint16_t>(b[(tile * k + kk) * n + j])); };
+        const auto y = [&](int kk) { return f16_to_f32(static_cast<uint16_t>(b[(tile * k + kk) * 8 + j])); };
         float v = 0;
         if (d16) {  // c + (products 0, 1), then + (products 2, 3); one rounding to f16 at the end
           v = (cc + std::fma(x(1), y(1), x(0) * y(0))) + std::fma(x(3), y(3), x(2) * y(2));
@@ -154,7 +155,7 @@ void run_doubles(const MmaPlan::Tables& t, const Registers& r) {
   fetch(r.c, t.c, c);
   for (int i = 0; i < m; ++i)
     for (int kk = 0; kk < k; ++kk)
-      for (int j = 0; j < n; ++j) c[i * n + j] = fma64(a[i * k + kk], b[kk * n + j], c[i * n + j]);
+      for (int j = 0; j < n; ++j) c[i * n + j] = fma64(a[i * k + kk], b[kk * 8 + j], c[i * n + j]);
   for (size_t i = 0; i < t.d.size(); ++i) {
     std::memcpy(r.d[i / 32] + 2 * (i % 32), c + t.d[i], 8);
   }
@@ -167,22 +168,24 @@ void run_integers(const MmaPlan::Tables& t, const Registers& r) {
   unpack(t.fragments[0].element_bits, r.a, t.a, a);
   unpack(t.fragments[1].element_bits, r.b, t.b, b);
   unpack<32>(r.c, t.c, c);
-  for (int i = 0; i < full_k * n; ++i) b[i] = static_cast<uint32_t>(sign_extend(b[i], t.desc.b));
-  if (!t.meta.empty()) sparse_rows(t, r.metadata, rows);
+  sign_extend(t.desc.a, a, m * t.k);
+  sign_extend(t.desc.b, b, full_k * n);
+  const bool sparse = !t.meta.empty();
+  if (sparse) sparse_rows(t, r.metadata, rows);
   for (int i = 0; i < m; ++i)
-    for (int j0 = 0; j0 < n; j0 += 8) {
-      uint32_t sum[8] = {};
-      for (int k = 0; k < t.k; ++k) {
-        const auto x = static_cast<uint32_t>(sign_extend(a[i * t.k + k], t.desc.a));
-        const uint32_t* y = b + (t.meta.empty() ? k : rows[i * t.k + k]) * n + j0;
-        for (int j = 0; j < 8; ++j) sum[j] += x * y[j];
+    for (int p = 0; p < n / 8; ++p) {
+      const uint32_t* const panel = b + p * full_k * 8;
+      vec::U8 sum{};
+      for (int k = 0; k < t.k; ++k)
+        sum += a[i * t.k + k] * vec::bits<vec::U8>(vec::load(panel + 8 * (sparse ? rows[i * t.k + k] : k)));
+      const int at = i * n + 8 * p;
+      if (!t.desc.satfinite) {
+        vec::store(d + at, vec::bits<vec::I8>(sum) + vec::load(c + at));
+        continue;
       }
       for (int j = 0; j < 8; ++j) {
-        const int at = i * n + j0 + j;
-        const int64_t exact = static_cast<int64_t>(static_cast<int32_t>(sum[j])) + static_cast<int32_t>(c[at]);
-        d[at] = static_cast<uint32_t>(
-            t.desc.satfinite ? std::clamp<int64_t>(exact, std::numeric_limits<int32_t>::min(), std::numeric_limits<int32_t>::max())
-                             : exact);
+        const int64_t exact = static_cast<int64_t>(static_cast<int32_t>(sum[j])) + static_cast<int32_t>(c[at + j]);
+        d[at + j] = static_cast<uint32_t>(std::clamp<int64_t>(exact, INT32_MIN, INT32_MAX));
       }
     }
   pack(32, r.d, t.d, d);
@@ -195,7 +198,7 @@ void run_bits(const MmaPlan::Tables& t, const Registers& r) {
   // A register holds 32 consecutive k of one row of A or column of B, lowest k in bit 0.
   for (size_t i = 0; i < t.a.size(); i += 32) a[t.a[i] / 32] = r.a[i / 1024][i / 32 % 32];
   for (size_t i = 0; i < t.b.size(); i += 32) {
-    const int row = t.b[i] / n, col = t.b[i] % n;
+    const int row = t.b[i] / 8, col = t.b[i] % 8;  // n is 8: one panel
     b[col * words + row / 32] = r.b[i / 1024][i / 32 % 32];
   }
   unpack<32>(r.c, t.c, c);

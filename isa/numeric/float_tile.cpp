@@ -1,6 +1,6 @@
 #include "isa/numeric/float_tile.h"
 
-#include <cmath>
+#include <algorithm>
 
 #include "isa/check.h"
 #include "isa/numeric/half.h"
@@ -48,9 +48,9 @@ bool decode_as(int shift, const uint32_t* bits, int count, int32_t* sig, int32_t
   return any(special);
 }
 
-/// C as aligned terms: magnitude with F fraction bits below its own exponent, exponent, sign.
+/// C as a term: signed significand with F fraction bits below its own exponent.
 struct CTerm {
-  I8 magnitude, exponent, sign;
+  I8 sig, exponent;
 };
 
 template <bool kF16>
@@ -61,24 +61,30 @@ inline CTerm decode_c(I8 bits, int fraction_bits) {
   const I8 exponent = select(s == 0, splat(2 * FloatOperand::kZeroExponent), max(e, splat(1)) - bias);
   const int shift = fraction_bits - mantissa;
   s = shift >= 0 ? s << shift : s >> -shift;
-  return {s, exponent, -((bits >> (width - 1)) & 1)};
+  const I8 negative = -((bits >> (width - 1)) & 1);
+  return {(s ^ negative) - negative, exponent};
 }
 
-/// v (exact) cut toward zero to f32 with 23 - drop mantissa bits.
-inline I4 to_f32_rz(D4 v, int drop) {
-  const L4 mask = ~(((L4{} + 1) << 29) - 1);
-  const D4 cut = bits<D4>(bits<L4>(v) & mask);
-  I4 r = bits<I4>(__builtin_convertvector(cut, F4));
-  // Results below the smallest normal: the conversion would round; cut on the fixed grid 2^-149 instead.
-  const D4 magnitude = bits<D4>(bits<L4>(v) & (L4{} + INT64_MAX));
-  const L4 tiny = magnitude < D4{} + 0x1p-126;
-  if (tiny[0] | tiny[1] | tiny[2] | tiny[3]) {
-    for (int i = 0; i < 4; ++i) {
-      if (!tiny[i]) continue;
-      const auto m = static_cast<int32_t>(magnitude[i] * 0x1p149);
-      r[i] = m | (v[i] < 0 && m != 0 ? INT32_MIN : 0);
-    }
+inline D4 magnitude_of(D4 v) { return bits<D4>(bits<L4>(v) & (L4{} + INT64_MAX)); }
+
+/// Results below the smallest normal: the conversion would round, so they are cut on the fixed grid 2^-149.
+[[gnu::noinline]] I8 cut_subnormals(I8 r, D4 low_value, D4 high_value) {
+  for (int i = 0; i < 8; ++i) {
+    const double v = i < 4 ? low_value[i] : high_value[i - 4], magnitude = v < 0 ? -v : v;
+    if (magnitude >= 0x1p-126) continue;
+    const auto m = static_cast<int32_t>(magnitude * 0x1p149);
+    r[i] = m | (v < 0 && m != 0 ? INT32_MIN : 0);
   }
+  return r;
+}
+
+/// Exact values to f32, cut toward zero to 23 - drop mantissa bits.
+inline I8 to_f32_cut(D4 low_value, D4 high_value, int drop) {
+  const L4 mask = ~(((L4{} + 1) << 29) - 1);
+  const auto convert = [&](D4 v) { return bits<I4>(__builtin_convertvector(bits<D4>(bits<L4>(v) & mask), F4)); };
+  I8 r = join(convert(low_value), convert(high_value));
+  const auto tiny = [](D4 v) { return (magnitude_of(v) < D4{} + 0x1p-126) & (v != D4{}); };
+  if (any(tiny(low_value) | tiny(high_value))) r = cut_subnormals(r, low_value, high_value);
   return drop ? r & ~((1 << drop) - 1) : r;
 }
 
@@ -89,55 +95,46 @@ inline F4 to_f32_odd(D4 v) {
   return __builtin_convertvector(bits<D4>((b & ~low_mask) | sticky), F4);
 }
 
-struct Sums {
-  D4 low{}, high{};
-  void add(I8 s) {
-    low += __builtin_convertvector(vec::low(s), D4);
-    high += __builtin_convertvector(vec::high(s), D4);
-  }
-};
-
 inline D4 power_of_two(I4 e) { return bits<D4>((__builtin_convertvector(e, L4) + 1023) << 52); }
 
 template <SumOutput kOut>
-inline I8 finish(const Sums& sums, I8 e) {
-  const D4 low_value = sums.low * power_of_two(low(e)), high_value = sums.high * power_of_two(high(e));
+inline I8 finish(D4 low_sum, D4 high_sum, I8 e) {
+  const D4 low_value = low_sum * power_of_two(low(e)), high_value = high_sum * power_of_two(high(e));
   if constexpr (kOut == SumOutput::f16) {
     const F4 a = to_f32_odd(low_value), b = to_f32_odd(high_value);
     const I8 h = f32_to_f16_lanes(__builtin_shufflevector(a, b, 0, 1, 2, 3, 4, 5, 6, 7));
     return h & (h != 0x8000);  // a negative sum that rounds to zero gives +0 (seen on H200)
   } else {
-    constexpr int drop = kOut == SumOutput::f32_m13 ? 10 : 0;
-    return join(to_f32_rz(low_value, drop), to_f32_rz(high_value, drop));
+    return to_f32_cut(low_value, high_value, kOut == SumOutput::f32_m13 ? 10 : 0);
   }
 }
 
+/// A row of A and a panel of B (8 columns). index: rows of B that the stored elements meet, or nullptr.
 struct Row {
-  const int32_t *sig, *exp;    // of A
-  const int32_t *b_sig, *b_exp;  // column block of B
-  int stride;                    // of B
-  const uint16_t* index;         // of B's rows, or nullptr
-  int b_row(int k) const { return (index ? index[k] : k) * stride; }
+  const int32_t *sig, *exp, *b_sig, *b_exp;
+  const uint16_t* index;
 };
 
-/// One block: terms [k0, k0 + L) and c.
-template <SumOutput kOut, bool kCF16>
-inline I8 block_sum(const TensorCoreArith& arith, const Row& row, int k0, I8 c_bits) {
-  const CTerm c = decode_c<kCF16>(c_bits, arith.fraction_bits);
-  I8 e = max(c.exponent, splat(arith.min_exponent));
-  for (int k = k0; k < k0 + arith.block; ++k) e = max(e, load(row.b_exp + row.b_row(k)) + row.exp[k]);
-  e = max(e, splat(2 * FloatOperand::kZeroExponent));
-  Sums sums;
-  I8 s = shift_signed(c.magnitude, e - c.exponent, c.sign);
-  for (int k = k0; k < k0 + arith.block; ++k) {
-    // A term is below 2^(F+2) and F <= 25: eight of them and c fit 32 bits.
-    if (k != k0 && ((k - k0) & 7) == 0) sums.add(s), s = splat(0);
-    const int at = row.b_row(k);
-    const I8 p = load(row.b_sig + at) * row.sig[k], sign = p >> 31;
-    s += shift_signed((p ^ sign) - sign, e - (load(row.b_exp + at) + row.exp[k]), sign);
+/// One block of kL terms from k0 on, and c.
+template <SumOutput kOut, int kL, bool kIndexed>
+inline I8 block_sum(const TensorCoreArith& arith, const Row& row, int k0, const CTerm& c) {
+  const auto at = [&](int k) { return 8 * (kIndexed ? row.index[k] : k); };
+  I8 e = max(c.exponent, splat(std::max(arith.min_exponent, 2 * FloatOperand::kZeroExponent)));
+#pragma GCC unroll 32
+  for (int k = k0; k < k0 + kL; ++k) e = max(e, load(row.b_exp + at(k)) + row.exp[k]);
+  D4 low_sum{}, high_sum{};
+  I8 s = cut_right(c.sig, e - c.exponent);
+  // A term is below 2^(F+2) and F <= 25: eight of them and c fit 32 bits.
+  constexpr int group = kL < 8 ? kL : 8;
+  for (int g = k0; g < k0 + kL; g += group) {
+#pragma GCC unroll 8
+    for (int k = g; k < g + group; ++k)
+      s += cut_right(load(row.b_sig + at(k)) * row.sig[k], e - (load(row.b_exp + at(k)) + row.exp[k]));
+    low_sum += __builtin_convertvector(low(s), D4);
+    high_sum += __builtin_convertvector(high(s), D4);
+    s = splat(0);
   }
-  sums.add(s);
-  return finish<kOut>(sums, e - arith.fraction_bits);
+  return finish<kOut>(low_sum, high_sum, e - arith.fraction_bits);
 }
 
 inline bool any_special(I8 bits, bool f16) {
@@ -145,33 +142,62 @@ inline bool any_special(I8 bits, bool f16) {
   return any((bits & mask) == mask);
 }
 
-template <SumOutput kOut, bool kCF16>
-void tile(const TensorCoreArith& arith, MatrixShape shape, const FloatOperand& a, const FloatOperand& b, Type c_type,
-          const uint32_t* c, uint32_t* d, const uint16_t* b_index) {
-  constexpr bool out16 = kOut == SumOutput::f16;
-  for (int i = 0; i < shape.m; ++i) {
-    for (int j = 0; j < shape.n; j += 8) {
-      const uint16_t* index = b_index ? b_index + i * shape.k : nullptr;
-      const Row row{a.sig + i * shape.k, a.exp + i * shape.k, b.sig + j, b.exp + j, shape.n, index};
-      I8 acc = load(c + i * shape.n + j);
-      bool special = a.special || b.special || any_special(acc, kCF16);
-      for (int k = 0; k < shape.k && !special; k += arith.block) {
-        acc = k == 0 ? block_sum<kOut, kCF16>(arith, row, k, acc) : block_sum<kOut, out16>(arith, row, k, acc);
-        special = k + arith.block < shape.k && any_special(acc, out16);  // overflow before the last block
-      }
-      if (!special) {
-        store(d + i * shape.n + j, acc);
-        continue;
-      }
-      uint32_t x[kTileElements], y[kTileElements];
-      for (int lane = 0; lane < 8; ++lane) {
-        for (int k = 0; k < shape.k; ++k) {
-          x[k] = a.raw[i * shape.k + k];
-          y[k] = b.raw[(index ? index[k] : k) * shape.n + j + lane];
-        }
-        d[i * shape.n + j + lane] = float_dot(arith, a.type, b.type, c_type, x, y, shape.k, c[i * shape.n + j + lane]);
-      }
+struct Work {
+  const TensorCoreArith& arith;
+  MatrixShape shape;
+  const FloatOperand &a, &b;
+  Type c_type;
+  const uint32_t* c;
+  uint32_t* d;
+  const uint16_t* b_index;
+  int b_rows;
+};
+
+/// Eight outputs of row i, panel p, one at a time: NaN or infinity is about.
+[[gnu::noinline]] void slow_panel(const Work& w, int i, int p) {
+  const int k = w.shape.k;
+  uint32_t x[kTileElements], y[kTileElements];
+  for (int lane = 0; lane < 8; ++lane) {
+    for (int kk = 0; kk < k; ++kk) {
+      x[kk] = w.a.raw[i * k + kk];
+      y[kk] = w.b.raw[(p * w.b_rows + (w.b_index ? w.b_index[i * k + kk] : kk)) * 8 + lane];
     }
+    const int at = i * w.shape.n + 8 * p + lane;
+    w.d[at] = float_dot(w.arith, w.a.type, w.b.type, w.c_type, x, y, k, w.c[at]);
+  }
+}
+
+template <SumOutput kOut, int kL, bool kIndexed>
+void tile(const Work& w) {
+  constexpr bool out16 = kOut == SumOutput::f16;
+  const bool c16 = w.c_type == Type::f16;
+  const auto [m, n, shape_k] = w.shape;
+  for (int i = 0; i < m; ++i)
+    for (int p = 0; p < n / 8; ++p) {
+      const int panel = p * w.b_rows * 8;
+      const Row row{w.a.sig + i * shape_k, w.a.exp + i * shape_k, w.b.sig + panel, w.b.exp + panel,
+                    kIndexed ? w.b_index + i * shape_k : nullptr};
+      I8 acc = load(w.c + i * n + 8 * p);
+      bool special = w.a.special || w.b.special || any_special(acc, c16);
+      for (int k = 0; k < shape_k && !special; k += kL) {
+        const bool half = k == 0 ? c16 : out16;
+        const CTerm c = half ? decode_c<true>(acc, w.arith.fraction_bits) : decode_c<false>(acc, w.arith.fraction_bits);
+        acc = block_sum<kOut, kL, kIndexed>(w.arith, row, k, c);
+        special = k + kL < shape_k && any_special(acc, out16);  // overflow before the last block
+      }
+      if (special) slow_panel(w, i, p);
+      else store(w.d + i * n + 8 * p, acc);
+    }
+}
+
+template <SumOutput kOut, bool kIndexed>
+void tile(const Work& w) {
+  switch (w.arith.block) {
+    case 4: return tile<kOut, 4, kIndexed>(w);
+    case 8: return tile<kOut, 8, kIndexed>(w);
+    case 16: return tile<kOut, 16, kIndexed>(w);
+    case 32: return tile<kOut, 32, kIndexed>(w);
+    default: TC_CHECK(false, "block of {} products", w.arith.block);
   }
 }
 
@@ -196,16 +222,12 @@ int operand_shift(const TensorCoreArith& arith, Type a, Type b) {
 }
 
 void float_tile(const TensorCoreArith& arith, MatrixShape shape, const FloatOperand& a, const FloatOperand& b, Type c_type,
-                const uint32_t* c, uint32_t* d, const uint16_t* b_index) {
-  const bool c16 = c_type == Type::f16;
+                const uint32_t* c, uint32_t* d, const uint16_t* b_index, int b_rows) {
+  const Work w{arith, shape, a, b, c_type, c, d, b_index, b_rows ? b_rows : shape.k};
   switch (arith.output) {
-    case SumOutput::f32:
-      return c16 ? tile<SumOutput::f32, true>(arith, shape, a, b, c_type, c, d, b_index)
-                 : tile<SumOutput::f32, false>(arith, shape, a, b, c_type, c, d, b_index);
-    case SumOutput::f32_m13: return tile<SumOutput::f32_m13, false>(arith, shape, a, b, c_type, c, d, b_index);
-    case SumOutput::f16:
-      return c16 ? tile<SumOutput::f16, true>(arith, shape, a, b, c_type, c, d, b_index)
-                 : tile<SumOutput::f16, false>(arith, shape, a, b, c_type, c, d, b_index);
+    case SumOutput::f32: return b_index ? tile<SumOutput::f32, true>(w) : tile<SumOutput::f32, false>(w);
+    case SumOutput::f32_m13: return b_index ? tile<SumOutput::f32_m13, true>(w) : tile<SumOutput::f32_m13, false>(w);
+    case SumOutput::f16: return b_index ? tile<SumOutput::f16, true>(w) : tile<SumOutput::f16, false>(w);
   }
 }
 

@@ -1,8 +1,9 @@
 // D = A * B + C of one tile with the tensor core's arithmetic: the fast kernel, eight columns at a time.
 //
-//   FloatOperand a(Type::f16, shift), b(Type::f16, 0);     // shift from operand_shift(arith, f16, f16)
-//   a.decode(a_bits, m * k);  b.decode(b_bits, k * n);       // raw encodings, one a word; A row-major [m][k], B row-major [k][n]
-//   float_tile(arith, {m, n, k}, a, b, c_bits, d_bits);       // C, D: f32 or f16 encodings, one a word, [m][n]; n % 8 == 0
+//   FloatOperand a, b;                                       // raw encodings, one a word: A [m][k], B [n / 8][k][8] (panels)
+//   a.decode(Type::f16, operand_shift(arith, Type::f16, Type::f16), a_bits, m * k);
+//   b.decode(Type::f16, 0, b_bits, k * n);
+//   float_tile(arith, {m, n, k}, a, b, Type::f32, c_bits, d_bits);  // C, D: f32 or f16 encodings, one a word, [m][n]; n % 8 == 0
 //
 // A and B are decoded once and may be used for many tiles (wgmma, tcgen05). The slow obvious twin is in the tests.
 #pragma once
@@ -33,9 +34,10 @@ struct FloatOperand {
 /// Left shift of A's significands so that products carry F fraction bits.
 int operand_shift(const TensorCoreArith& arith, Type a, Type b);
 
-/// b_index: nullptr, or [m][k]: the row of B that stored element (i, k) of a sparse A meets (then k counts stored elements).
+/// b_index: nullptr, or [m][k]: the row of B that stored element (i, k) of a sparse A meets (then shape.k counts stored elements
+/// and B has b_rows rows; 0: shape.k). shape.k is a multiple of arith.block.
 void float_tile(const TensorCoreArith& arith, MatrixShape shape, const FloatOperand& a, const FloatOperand& b, Type c_type,
-                const uint32_t* c, uint32_t* d, const uint16_t* b_index = nullptr);
+                const uint32_t* c, uint32_t* d, const uint16_t* b_index = nullptr, int b_rows = 0);
 
 /// One output element, any operands (NaN and infinity included): the path float_tile takes for those.
 /// a[i], b[i]: encodings of the k products; returns the D encoding.
