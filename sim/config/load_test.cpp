@@ -139,6 +139,9 @@ TEST(LoadMachine, BrokenTomlGivesItsPlace) {
   ASSERT_EQ(diags.error_count(), 1u);
   EXPECT_EQ(diags.all()[0].kind, "syntax");
   EXPECT_EQ(diags.all()[0].place.line, 2u);
+  Diagnostics stray;
+  EXPECT_FALSE(load_machine_text("name = \"é\" # ü\n k\xc3\xa4y = 1\n", "x.toml", {}, stray));
+  EXPECT_EQ(all_text(stray), "x.toml:2:3: error: found a character outside ASCII, expected ASCII outside strings and comments\n");
   EXPECT_FALSE(load_machine_text("", "empty.toml", {}, diags));
   EXPECT_FALSE(load_machine_text(std::string_view("\xff\xfe\x00\x01", 4), "binary.toml", {}, diags));
 }
