@@ -1,0 +1,28 @@
+// KERNEL on the command line: a .ptx file, or a Triton cache folder (its .ptx and .json are both read).
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "isa/diag.h"
+#include "isa/exec/warp.h"
+
+namespace tcsim::launch {
+
+/// What Triton's <kernel>.json says of the launch.
+struct TritonMetadata {
+  std::string path, entry;
+  uint32_t threads = 0, dynamic_smem_bytes = 0;
+  isa::Dim3 cluster;
+  uint32_t registers = 0;  // maxnreg, 0: not given
+};
+
+struct KernelFile {
+  std::string path, text;  // of the .ptx
+  std::optional<TritonMetadata> triton;
+};
+
+/// Errors (kind "syntax"): unreadable, empty, binary, a folder without exactly one .ptx.
+std::optional<KernelFile> read_kernel_file(const std::string& path, Diagnostics& diags);
+
+}  // namespace tcsim::launch

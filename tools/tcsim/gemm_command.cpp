@@ -1,0 +1,86 @@
+// tcsim gemm: emits a GEMM kernel as PTX with its launch file, and simulates it.
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "tools/tcsim/output.h"
+#include "tools/tcsim/run_kernel.h"
+#include "workloads/gemm/gemm.h"
+
+namespace tcsim::tool {
+namespace {
+
+struct GemmCommand {
+  RunOptions options;
+  gemm::Config config;
+  std::string tile = "128x128x32", cluster, emit_ptx;
+  bool best = false, analytic = false;
+};
+
+const std::vector<std::string> kStyles = {"simt", "wmma", "ampere"};
+const std::vector<std::string> kLaterStyles = {"volta",          "turing",           "hopper-tma",     "hopper-ws",   "hopper-cooperative",
+                                               "hopper-pingpong", "blackwell",        "blackwell-2cta", "blackwell-ws"};
+
+/// "128x64x32" -> three numbers.
+bool parse_tile(const std::string& text, std::array<uint32_t, 3>& tile) {
+  char end = 0;
+  return std::sscanf(text.c_str(), "%ux%ux%u%c", &tile[0], &tile[1], &tile[2], &end) == 3;
+}
+
+int usage(GemmCommand& c) {
+  for (const std::string& style : kLaterStyles)
+    if (c.config.style == style) return not_in_this_release("--style " + style);
+  if (c.best) return not_in_this_release("--best");
+  if (c.analytic) return not_in_this_release("--analytic");
+  if (!c.cluster.empty() && c.cluster != "1x1") return not_in_this_release("--cluster");
+  if (c.options.arch.find(',') != std::string::npos) return not_in_this_release("several machines in --arch");
+  if (std::find(kStyles.begin(), kStyles.end(), c.config.style) == kStyles.end())
+    return usage_error(fmt::format("--style '{}', expected one of {}", c.config.style, fmt::join(kStyles, " ")));
+  if (!parse_tile(c.tile, c.config.tile)) return usage_error(fmt::format("--tile '{}', expected MxNxK", c.tile));
+  return check_usage(c.options);
+}
+
+int run(GemmCommand& command, const Invocation& invocation) {
+  if (const int code = usage(command); code != kSuccess) return code;
+  Diagnostics diags;
+  const gemm::Program program = gemm::generate(command.config, diags);
+  const std::string path = command.emit_ptx.empty() ? program.entry + ".ptx" : command.emit_ptx;
+  if (!diags.has_errors() && !command.emit_ptx.empty()) {
+    write_file(path, program.ptx, diags);
+    write_file(path + ".toml", program.launch_toml, diags);
+  }
+  if (diags.has_errors()) {
+    print_diagnostics(diags, command.options.quiet);
+    return exit_code(diags, command.options.strict);
+  }
+  RunInput input;
+  input.kernel = {path, program.ptx, std::nullopt};
+  input.launch_path = path + ".toml";
+  input.launch_text = program.launch_toml;
+  return run_and_report(command.options, input, invocation);
+}
+
+}  // namespace
+
+Action add_gemm(CLI::App& app) {
+  auto command = std::make_shared<GemmCommand>();
+  gemm::Config& c = command->config;
+  app.add_option("-m", c.m, "rows of C")->capture_default_str();
+  app.add_option("-n", c.n, "columns of C")->capture_default_str();
+  app.add_option("-k", c.k, "inner extent")->capture_default_str();
+  app.add_option("--dtype", c.dtype, "of A and B: f16 bf16 tf32 s8 u8 e4m3 e5m2 f32")->capture_default_str();
+  app.add_option("--acc", c.acc, "accumulator: f32 f16 s32")->capture_default_str();
+  app.add_option("--layout", c.layout, "of A and B, as BLAS says it: tn nn nt tt")->capture_default_str();
+  app.add_option("--style", c.style, fmt::format("{}", fmt::join(kStyles, " ")))->capture_default_str();
+  app.add_option("--tile", command->tile, "MxNxK of a CTA")->capture_default_str();
+  app.add_option("--stages", c.stages, "buffers in shared memory")->capture_default_str();
+  app.add_option("--swizzle", c.swizzle, "layout in shared memory: none padded xor")->capture_default_str();
+  app.add_option("--cluster", command->cluster, "(not in this release)");
+  app.add_flag("--best", command->best, "(not in this release)");
+  app.add_flag("--analytic", command->analytic, "(not in this release)");
+  app.add_option("--emit-ptx", command->emit_ptx, "write the PTX to FILE and its launch file to FILE.toml");
+  add_run_options(app, command->options);
+  return [command](const Invocation& invocation) { return run(*command, invocation); };
+}
+
+}  // namespace tcsim::tool

@@ -1,0 +1,107 @@
+// tcsim: simulates GEMM kernels of NVIDIA tensor-core GPUs from their PTX.
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <exception>
+
+#include "isa/check.h"
+#include "tools/tcsim/commands.h"
+
+namespace tcsim::tool {
+
+int not_in_this_release(const std::string& what) {
+  fmt::print(stderr, "tcsim: {}: not in this release\n", what);
+  return kUsage;
+}
+
+int usage_error(const std::string& text) {
+  fmt::print(stderr, "tcsim: error: {}\n", text);
+  return kUsage;
+}
+
+namespace {
+
+struct Verb {
+  CLI::App* app;
+  Action action;
+};
+
+constexpr const char* kExitCodes =
+    "Exit codes: 0 success; 1 bad input; 2 usage; 3 the simulated kernel failed; 4 the result check failed; 70 a bug of ours.";
+
+/// Verbs of the interface that this release does not have.
+const std::vector<std::pair<const char*, const char*>> kAbsent = {{"sweep", "run many configurations"},
+                                                                  {"explain", "which resource binds"},
+                                                                  {"layout", "fragment maps"},
+                                                                  {"swizzle", "swizzle functions"},
+                                                                  {"banks", "bank conflicts of one access"},
+                                                                  {"descriptor", "shared-memory descriptors"},
+                                                                  {"tensormap", "tensor maps"},
+                                                                  {"tmem", "tensor memory"},
+                                                                  {"compare", "a report against an ncu CSV"},
+                                                                  {"replay", "run a recorded trace"},
+                                                                  {"trace", "import and export traces"}};
+
+int run_program(int argc, char** argv) {
+  CLI::App app{"Cycle-approximate simulator of NVIDIA tensor-core GPUs", "tcsim"};
+  app.footer(kExitCodes);
+  app.require_subcommand(1);
+  app.set_version_flag("--version", TCSIM_VERSION);
+  std::vector<Verb> verbs;
+  const auto add = [&](const char* name, const char* doc, Action (*make)(CLI::App&)) {
+    CLI::App* verb = app.add_subcommand(name, doc);
+    verb->footer(kExitCodes);
+    verbs.push_back({verb, make(*verb)});
+  };
+  add("run", "Simulate one kernel", add_run);
+  add("gemm", "Generate a GEMM kernel and simulate it", add_gemm);
+  add("arch", "List, show and compare machines", add_arch);
+  add("disasm", "Print a kernel's decoded instructions", add_disasm);
+  add("validate", "Compare simulated with measured kernels", add_validate);
+  for (const auto& [name, doc] : kAbsent) {
+    CLI::App* verb = app.add_subcommand(name, fmt::format("({}; not in this release)", doc));
+    verb->allow_extras();
+    verb->set_help_flag();
+    verbs.push_back({verb, [name = std::string(name)](const Invocation&) { return not_in_this_release(name); }});
+  }
+  CLI::App* help = app.add_subcommand("help", "Explain a verb");
+  std::string topic;
+  help->add_option("VERB", topic, "run, gemm, arch, disasm, validate");
+
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    const int code = app.exit(error);
+    return code == 0 ? kSuccess : kUsage;
+  }
+  if (help->parsed()) {
+    for (const Verb& verb : verbs)
+      if (verb.app->get_name() == topic) {
+        fmt::print("{}", verb.app->help("tcsim " + topic));
+        return kSuccess;
+      }
+    if (!topic.empty()) return usage_error(fmt::format("there is no verb '{}'", topic));
+    fmt::print("{}", app.help());
+    return kSuccess;
+  }
+  const Invocation invocation{{argv, argv + argc}};
+  for (const Verb& verb : verbs)
+    if (verb.app->parsed()) return verb.action(invocation);
+  return kUsage;
+}
+
+}  // namespace
+}  // namespace tcsim::tool
+
+int main(int argc, char** argv) {
+  try {
+    return tcsim::tool::run_program(argc, argv);
+  } catch (const tcsim::InternalError& error) {
+    fmt::print(stderr, "tcsim: internal error: {}\nThis is a bug of tcsim, not of your kernel. Please report it with the command and its inputs.\n", error.what());
+  } catch (const std::bad_alloc&) {
+    fmt::print(stderr, "tcsim: out of memory\n");
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "tcsim: internal error: {}\n", error.what());
+  }
+  return tcsim::tool::kInternal;
+}

@@ -1,0 +1,226 @@
+#include "tools/tcsim/run_kernel.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
+
+#include "isa/exec/interpreter.h"
+#include "sim/gpu/occupancy.h"
+#include "sim/report/writers.h"
+#include "tools/launch/check.h"
+#include "tools/launch/document.h"
+#include "tools/launch/npy.h"
+#include "tools/tcsim/output.h"
+#include "tools/tcsim/timed_run.h"
+#include "workloads/common/dtype.h"
+
+namespace tcsim::tool {
+namespace {
+
+const std::vector<std::string> kModes = {"full", "timing", "functional"}, kOrders = {"eager", "late", "random"};
+
+std::pair<std::string, std::string> split(const std::string& text) {
+  const size_t at = text.find('=');
+  return at == std::string::npos ? std::pair{text, std::string()} : std::pair{text.substr(0, at), text.substr(at + 1)};
+}
+
+/// One run, from parsed inputs to reports.
+class Run {
+ public:
+  Run(const RunOptions& options, const RunInput& input, const Invocation& invocation)
+      : options_(options), input_(input), invocation_(invocation) {}
+
+  int execute() {
+    if (load()) simulate();
+    finish();
+    print_diagnostics(diags_, options_.quiet);
+    return exit_code(diags_, options_.strict);
+  }
+
+ private:
+  bool functional() const { return options_.mode == "functional"; }
+  const launch::TritonMetadata* triton() const { return input_.kernel.triton ? &*input_.kernel.triton : nullptr; }
+
+  /// Everything that can be wrong before the run, in one go.
+  bool load() {
+    machine_ = load_machine(options_, diags_);
+    module_ = isa::load_module(input_.kernel.path, input_.kernel.text, diags_);
+    file_ = launch::parse_launch_file(input_.launch_path, input_.launch_text, diags_);
+    for (const std::string* path : {&options_.json, &options_.ncu_csv}) check_writable(*path, diags_);
+    if (file_ && !diags_.has_errors()) {
+      launch::validate_check(*file_, diags_);
+      check_dumps();
+    }
+    if (!module_ || !file_ || diags_.has_errors()) return false;
+    const launch::PrepareOptions prepare{options_.seed, options_.entry, triton()};
+    if (!launch::prepare(*file_, *module_, prepare, work_, diags_)) return false;
+    for (const launch::BoundLaunch& bound : work_.launches)
+      occupancy_.push_back(sim::compute_occupancy(*bound.kernel, bound.info, registers(*bound.kernel), *machine_, bound.smem_place, diags_));
+    return !diags_.has_errors();
+  }
+
+  /// --regs, .maxnreg, Triton's metadata; 0: the liveness estimate (architecture.md, "From PTX text to retired").
+  uint32_t given_registers(const isa::Kernel& kernel) const {
+    return options_.registers ? options_.registers : kernel.maxnreg ? kernel.maxnreg : triton() ? triton()->registers : 0;
+  }
+  uint32_t registers(const isa::Kernel& kernel) const { return std::max(1u, given_registers(kernel)); }
+
+  void check_dumps() {
+    std::vector<std::string> names;
+    for (const launch::BufferSpec& buffer : file_->buffers) names.push_back(buffer.name);
+    for (const std::string& dump : options_.dump) {
+      const auto [name, path] = split(dump);
+      if (!file_->find_buffer(name)) diags_.error("launch-mismatch", {"--dump", 0, 0}, fmt::format("there is no buffer '{}'{}", name, launch::suggestion(name, names)));
+      check_writable(path, diags_);
+    }
+  }
+
+  void simulate() {
+    ProgressLine progress(!options_.quiet);
+    for (size_t i = 0; i < work_.launches.size() && !diags_.has_errors(); ++i) {
+      const launch::BoundLaunch& bound = work_.launches[i];
+      if (functional()) run_functional(bound, occupancy_[i], progress);
+      else reports_.push_back(run_timed(*module_, bound, work_.memory, *machine_, timed_options(*bound.kernel), progress, diags_));
+    }
+    progress.clear();
+    ran_ = !diags_.has_errors();
+    if (ran_ && options_.mode != "timing") check_ = launch::run_check(*file_, options_.seed, work_, diags_);
+  }
+
+  sim::SimOptions timed_options(const isa::Kernel& kernel) const {
+    sim::SimOptions out;
+    out.mode = options_.mode == "timing" ? sim::Mode::timing : sim::Mode::full;
+    out.threads = options_.threads;
+    out.registers = given_registers(kernel);
+    return out;
+  }
+
+  void run_functional(const launch::BoundLaunch& bound, const sim::Occupancy& occupancy, ProgressLine& progress) {
+    isa::InterpreterOptions options;
+    options.order = options_.async == "late" ? isa::AsyncOrder::late : options_.async == "random" ? isa::AsyncOrder::random : isa::AsyncOrder::eager;
+    options.seed = options_.seed;
+    // As many as the chip holds: CTAs that wait for each other make progress exactly when they would there.
+    options.resident_ctas = static_cast<uint32_t>(std::min<uint64_t>(bound.info.grid.count(), uint64_t{occupancy.ctas_per_sm} * machine_->chip.sms));
+    options.progress = [&](uint64_t done, uint64_t total) { progress.update(0, 0, done, total); };
+    const auto start = std::chrono::steady_clock::now();
+    const isa::InterpreterResult result = isa::interpret(*module_, *bound.kernel, bound.info, work_.memory, options, diags_);
+    sim::Report report = describe_launch(*module_, bound, *machine_, occupancy);
+    report.mode = options_.mode;
+    report.simulated_warp_instructions = result.warp_instructions;
+    report.wall_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    reports_.push_back(std::move(report));
+  }
+
+  void finish() {
+    if (reports_.empty()) return;
+    if (ran_) write_dumps();
+    for (sim::Report& report : reports_) {
+      report.command = invocation_.command;
+      report.version = TCSIM_VERSION;
+      report.diagnostics = diags_.all();
+    }
+    if (check_) {
+      sim::ReportCheck check;
+      check.passed = check_->passed;
+      check.max_abs = check_->max_abs;
+      check.max_ulp = check_->max_ulp;
+      check.rel_l2 = check_->rel_l2;
+      check.elements = check_->elements;
+      check.failures = check_->failures;
+      if (!check_->passed) check.first_failure = check_->text;
+      reports_.back().check = check;
+    }
+    if (!options_.json.empty()) write_file(options_.json, json_text(), diags_);
+    if (!options_.ncu_csv.empty()) write_file(options_.ncu_csv, sim::write_ncu_csv(reports_), diags_);
+    if (options_.quiet || !ran_ || options_.json == "-" || options_.ncu_csv == "-") return;
+    for (const sim::Report& report : reports_) fmt::print("{}", sim::write_text(report, {.colour = isatty(STDOUT_FILENO) != 0}));
+    std::fflush(stdout);
+  }
+
+  /// One launch: its report. Several: a JSON array in launch order.
+  std::string json_text() const {
+    if (reports_.size() == 1) return sim::write_json(reports_[0]);
+    std::string text = "[\n";
+    for (size_t i = 0; i < reports_.size(); ++i) text += (i ? ",\n" : "") + sim::write_json(reports_[i]);
+    return text + "]\n";
+  }
+
+  void write_dumps() {
+    for (const std::string& dump : options_.dump) {
+      const auto [name, path] = split(dump);
+      const launch::BufferSpec& buffer = *file_->find_buffer(name);
+      const auto* bytes = reinterpret_cast<const char*>(work_.memory.map(work_.address.at(name), buffer.bytes()));
+      std::string content(bytes, buffer.bytes());
+      if (path.ends_with(".npy")) content = launch::npy_header(buffer.dtype, npy_shape(buffer)) + content;
+      write_file(path, content, diags_);
+    }
+  }
+
+  /// The shape; a padded buffer is dumped with its padding, as rows of its stride or as one dimension.
+  static std::vector<int64_t> npy_shape(const launch::BufferSpec& buffer) {
+    int64_t dense = 1;
+    for (size_t i = buffer.shape.size(); i-- > 0; dense *= buffer.shape[i])
+      if (buffer.strides[i] != dense) return {static_cast<int64_t>(buffer.bytes() * 8 / static_cast<uint64_t>(wl::storage_bits(buffer.dtype)))};
+    return buffer.shape;
+  }
+
+  const RunOptions& options_;
+  const RunInput& input_;
+  const Invocation& invocation_;
+  Diagnostics diags_;
+  std::optional<cfg::Machine> machine_;
+  std::unique_ptr<isa::Module> module_;
+  std::optional<launch::LaunchFile> file_;
+  launch::Workspace work_;
+  std::vector<sim::Occupancy> occupancy_;
+  std::vector<sim::Report> reports_;
+  std::optional<launch::CheckOutcome> check_;
+  bool ran_ = false;
+};
+
+}  // namespace
+
+void add_run_options(CLI::App& app, RunOptions& o) {
+  app.add_option("--arch", o.arch, "machine: a name of `tcsim arch list` or a TOML file")->capture_default_str();
+  app.add_option("--set", o.set, "SECTION.KEY=VALUE: change a value of the machine (may be repeated)")->allow_extra_args(false);
+  app.add_option("--mode", o.mode, "full (time and values), timing (no matrix values) or functional (no time)")->check(CLI::IsMember(kModes))->capture_default_str();
+  app.add_option("--threads", o.threads, "host threads; the result is the same with any number")->check(CLI::Range(1, 1024))->capture_default_str();
+  app.add_option("--regs", o.registers, "registers a thread, as ptxas reports them")->check(CLI::Range(1, 255));
+  app.add_option("--seed", o.seed, "of buffers without a seed and of --async random")->capture_default_str();
+  app.add_option("--async", o.async, "functional mode: when asynchronous copies take effect")->check(CLI::IsMember(kOrders));
+  app.add_flag("--warm", o.warm, "start with the caches as the same kernel left them");
+  app.add_flag("--strict", o.strict, "warnings make the exit code 3");
+  app.add_flag("--quiet", o.quiet, "print errors only");
+  app.add_option("--json", o.json, "write the report as JSON (- for stdout)");
+  app.add_option("--ncu-csv", o.ncu_csv, "write the metrics as the raw page of ncu --csv (- for stdout)");
+  app.add_option("--dump", o.dump, "BUFFER=FILE: write a buffer after the run, raw or .npy (may be repeated)")->allow_extra_args(false);
+  app.add_option("--html", o.html, "(not in this release)");
+  app.add_option("--timeline", o.timeline, "(not in this release)");
+  app.add_option("--record", o.record, "(not in this release)");
+}
+
+int check_usage(const RunOptions& o) {
+  for (const auto& [value, name] : {std::pair{&o.html, "--html"}, {&o.timeline, "--timeline"}, {&o.record, "--record"}})
+    if (!value->empty()) return not_in_this_release(name);
+  if (!o.async.empty() && o.mode != "functional") return usage_error("--async is for --mode functional");
+  if (o.mode == "functional" && !o.ncu_csv.empty()) return usage_error("--ncu-csv needs a mode with time: full or timing");
+  for (const std::string& text : o.set)
+    if (split(text).first.find('.') == std::string::npos || text.find('=') == std::string::npos) return usage_error(fmt::format("--set '{}', expected SECTION.KEY=VALUE", text));
+  for (const std::string& text : o.dump) {
+    if (split(text).first.empty() || split(text).second.empty()) return usage_error(fmt::format("--dump '{}', expected BUFFER=FILE", text));
+    if (o.mode == "timing") return usage_error("--dump needs a mode with values: full or functional");
+  }
+  return kSuccess;
+}
+
+std::optional<cfg::Machine> load_machine(const RunOptions& options, Diagnostics& diags) {
+  std::vector<std::pair<std::string, std::string>> set;
+  for (const std::string& text : options.set) set.push_back(split(text));
+  return cfg::load_machine(options.arch, set, diags);
+}
+
+int run_and_report(const RunOptions& options, const RunInput& input, const Invocation& invocation) { return Run(options, input, invocation).execute(); }
+
+}  // namespace tcsim::tool

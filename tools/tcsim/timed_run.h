@@ -1,0 +1,21 @@
+// A launch under the timing model, as a Report.
+#pragma once
+#include <cstdint>
+
+#include "isa/ptx/module.h"
+#include "sim/gpu/gpu.h"
+#include "sim/report/report.h"
+#include "tools/launch/prepare.h"
+#include "tools/tcsim/output.h"
+
+namespace tcsim::tool {
+
+/// The parts of a report that are known without the timing model: machine, kernel, launch.
+sim::Report describe_launch(const isa::Module& module, const launch::BoundLaunch& bound, const cfg::Machine& machine,
+                            const sim::Occupancy& occupancy);
+
+/// Runs it. Faults go to diags; the report then holds what was known before the run.
+sim::Report run_timed(const isa::Module& module, const launch::BoundLaunch& bound, isa::GlobalMemory& memory,
+                      const cfg::Machine& machine, sim::SimOptions options, ProgressLine& progress, Diagnostics& diags);
+
+}  // namespace tcsim::tool
