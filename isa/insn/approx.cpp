@@ -47,8 +47,10 @@ double upper_half(double x) {
   const uint64_t b = bits64(x) & 0xffffffff00000000u;
   return double_of((b & 0x7ff0000000000000u) == 0 ? b & 0x8000000000000000u : b);
 }
-double rcp_gross(double x) { return upper_half(1.0 / upper_half(x)); }
-double rsqrt_gross(double x) { return upper_half(1.0 / std::sqrt(upper_half(x))); }
+/// Cut to the upper half; the NaN is the one that the chip gives.
+double gross(double x) { return x == x ? upper_half(x) : double_of(0x7fffffff00000000u); }
+double rcp_gross(double x) { return gross(1.0 / upper_half(x)); }
+double rsqrt_gross(double x) { return gross(1.0 / std::sqrt(upper_half(x))); }
 double rsqrt_f64(double x) { return 1.0 / std::sqrt(x); }
 
 std::string bind_f64(Inst& inst, const Decoded& d, Op op, ExecFn fn) {

@@ -10,7 +10,7 @@
 namespace tcsim::isa {
 namespace {
 
-using namespace convert;
+using namespace conversion;
 
 // ---- shell. flags: rounding (2 bits) and how registers differ from the types ----
 

@@ -9,8 +9,9 @@
 
 #include "isa/insn/float.h"
 #include "isa/insn/fp.h"
+#include "isa/numeric/formats.h"
 
-namespace tcsim::isa::convert {
+namespace tcsim::isa::conversion {
 
 /// Rounds to an integral value in direction `rounding` (a constant of the lane loop).
 inline double round_integral(double x, uint32_t rounding) {
@@ -22,15 +23,26 @@ inline double round_integral(double x, uint32_t rounding) {
   }
 }
 
-/// Precision (with the hidden bit), smallest normal exponent and largest finite value of a binary format.
-template <int P, int Emin>
-struct Binary {
-  static constexpr int p = P, emin = Emin;
+/// 2^e as a double, for constants.
+constexpr double power_of_two(int e) { return std::bit_cast<double>(static_cast<uint64_t>(e + 1023) << 52); }
+
+/// What rounding needs to know of a format: precision (with the hidden bit), smallest normal exponent, largest finite value,
+/// and the encodings of that value, of NaN (or what stands for it), of infinity (0: none) and of the sign.
+template <Type T>
+struct Grid {
+  static constexpr FormatTraits facts = traits(T);
+  static constexpr int p = facts.mantissa + 1, emin = facts.min_exponent();
+  static constexpr auto max_code = static_cast<uint32_t>(detail::max_finite(facts));
+  static constexpr auto nan = static_cast<uint32_t>(detail::canonical_nan(T) >> facts.pad);
+  static constexpr uint32_t sign = 1u << facts.sign_bit();
+  static constexpr uint32_t infinity = facts.has_inf ? max_code + 1 : 0;
+  static constexpr double max = static_cast<double>((max_code & facts.mantissa_mask()) | uint64_t{1} << facts.mantissa) *
+                                power_of_two(static_cast<int>(max_code >> facts.mantissa) - facts.bias - facts.mantissa);
 };
-struct HalfFormat : Binary<11, -14> { static constexpr double max = 65504.0; };
-struct Bf16Format : Binary<8, -126> { static constexpr double max = 0x1.fep127; };
-struct Tf32Format : Binary<11, -126> { static constexpr double max = 0x1.ffcp127; };
-struct FloatFormat : Binary<24, -126> { static constexpr double max = 0x1.fffffep127; };
+using HalfFormat = Grid<Type::f16>;
+using Bf16Format = Grid<Type::bf16>;
+using Tf32Format = Grid<Type::tf32>;
+using FloatFormat = Grid<Type::f32>;
 
 /// Rounds a double to a format's grid: scales so that the last place is 1, rounds to an integer, scales back (all exact).
 /// Too large results become infinity or the largest value, as the direction says. NaN and infinity pass.
@@ -47,11 +59,14 @@ inline double round_to(double x, uint32_t rounding) {
   return over ? std::copysign(limit, x) : r;
 }
 
-/// Round to nearest, ties away from zero, with P bits (cvt.rna.tf32): on the bits of the float.
+/// cvt.rna.tf32: nearest, ties away from zero, on the bits of the float. NaN and infinity lose their low bits; .satfinite
+/// steps back by one last place from all of them (so does the chip's code, NaN included).
+template <bool Satfinite>
 inline uint32_t tf32_rna(float x) {
   const uint32_t b = fp::bits32(x);
-  const uint32_t r = (b + 0x1000u) & ~0x1fffu;
-  return (b & 0x7f800000u) == 0x7f800000u ? ((b & 0x7fffffffu) > 0x7f800000u ? fp::kNan32 : b) : r;
+  const bool special = (b & 0x7f800000u) == 0x7f800000u;
+  const uint32_t r = (special ? b : b + 0x1000u) & ~0x1fffu;
+  return Satfinite && (r & 0x7f800000u) == 0x7f800000u ? r - 0x2000u : r;
 }
 
 // ---- integers ----
@@ -123,20 +138,34 @@ struct FromF64 { using Raw = double; static double value(double x) { return x; }
 
 inline double saturate(double x) { return x > 0.0 ? (x < 1.0 ? x : 1.0) : 0.0; }
 
+/// A NaN from f64 keeps its sign and upper payload bits and becomes quiet; from the narrower types it is canonical, which
+/// their `value` cannot show. Seen on an H200.
+template <class Format>
+inline uint32_t nan_from_f64(double x) {
+  constexpr int kFraction = Format::p - 1;
+  const uint64_t b = fp::bits64(x);
+  const auto payload = static_cast<uint32_t>(b >> (52 - kFraction)) & ((1u << kFraction) - 1);
+  return (b >> 63 ? Format::sign : 0u) | Format::infinity | payload | 1u << (kFraction - 1);
+}
+
 struct ToF16 {
   static uint16_t narrow(double x, uint32_t rounding) { return fp::half_from_float(static_cast<float>(round_to<HalfFormat>(x, rounding))); }
+  static uint16_t nan(double x) { return static_cast<uint16_t>(nan_from_f64<HalfFormat>(x)); }
   using Result = uint16_t;
 };
 struct ToBf16 {
   static uint16_t narrow(double x, uint32_t rounding) { return fp::bf16_from_float(static_cast<float>(round_to<Bf16Format>(x, rounding))); }
+  static uint16_t nan(double x) { return static_cast<uint16_t>(nan_from_f64<Bf16Format>(x)); }
   using Result = uint16_t;
 };
 struct ToF32 {
   static float narrow(double x, uint32_t rounding) { return fp::canonical(static_cast<float>(round_to<FloatFormat>(x, rounding))); }
+  static float nan(double x) { return fp::float_of(nan_from_f64<FloatFormat>(x)); }
   using Result = float;
 };
 struct ToF32Ftz {
   static float narrow(double x, uint32_t rounding) { return fp::flush(ToF32::narrow(x, rounding)); }
+  static float nan(double x) { return ToF32::nan(x); }
   using Result = float;
 };
 struct ToF64 {
@@ -144,4 +173,4 @@ struct ToF64 {
   using Result = double;
 };
 
-}  // namespace tcsim::isa::convert
+}  // namespace tcsim::isa::conversion

@@ -5,9 +5,9 @@
 
 #include "isa/insn/common.h"
 
-namespace tcsim::isa::convert {
+namespace tcsim::isa::conversion {
 
-/// source and result: 32 lanes of 32 bits (types up to 32 bits) or 64 bits. rounding is a Rounding.
+/// source and result: 32 lanes of 32 bits (types up to 32 bits) or 64 bits. rounding is a RoundingMode.
 using Core = void (*)(const void* source, void* result, uint32_t rounding);
 
 /// A core in static storage, so that Inst::plan can point at it.
@@ -45,4 +45,4 @@ const Plan* int_to_float_plan(Type d, Type s, bool sat, bool directed);
 const Plan* float_to_int_plan(Type d, Type s, bool ftz);
 const Plan* float_to_float_plan(Type d, Type s, bool ftz, bool sat, bool integral, bool directed);
 
-}  // namespace tcsim::isa::convert
+}  // namespace tcsim::isa::conversion

@@ -1,7 +1,7 @@
 #include "isa/insn/convert.h"
 #include "isa/insn/convert_exec.h"
 
-namespace tcsim::isa::convert {
+namespace tcsim::isa::conversion {
 namespace {
 
 template <class D, class S>
@@ -37,4 +37,4 @@ const Plan* int_to_int_plan(Type d, Type s, bool sat) {
   }
 }
 
-}  // namespace tcsim::isa::convert
+}  // namespace tcsim::isa::conversion

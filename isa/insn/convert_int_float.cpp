@@ -1,7 +1,7 @@
 #include "isa/insn/convert.h"
 #include "isa/insn/convert_exec.h"
 
-namespace tcsim::isa::convert {
+namespace tcsim::isa::conversion {
 namespace {
 
 // Integer sources of up to 32 bits are exact in double, so a native conversion to f32 or f64 rounds once. 64-bit sources
@@ -95,4 +95,4 @@ const Plan* float_to_int_plan(Type d, Type s, bool ftz) {
   }
 }
 
-}  // namespace tcsim::isa::convert
+}  // namespace tcsim::isa::conversion

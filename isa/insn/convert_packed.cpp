@@ -7,7 +7,7 @@
 namespace tcsim::isa {
 namespace {
 
-using namespace convert;
+using namespace conversion;
 
 // ---- one f32 to f16, bf16 or tf32 with .relu and .satfinite ----
 
@@ -26,7 +26,7 @@ inline uint32_t encode(double rounded) {
   const auto f = static_cast<float>(rounded);
   if constexpr (std::is_same_v<Format, HalfFormat>) return fp::half_from_float(f);
   else if constexpr (std::is_same_v<Format, Bf16Format>) return fp::bf16_from_float(f);
-  else return fp::bits32(fp::canonical(f));  // tf32
+  else return fp::bits32(fp::canonical(f)) & ~0x1fffu;  // tf32
 }
 template <class Format, uint32_t Rounding, uint32_t Mods>
 inline uint32_t narrow(float x) {
@@ -38,11 +38,6 @@ template <class Format, uint32_t Rounding, uint32_t Mods>
 uint32_t narrow_pair(float a, float b) {
   return narrow<Format, Rounding, Mods>(a) << 16 | narrow<Format, Rounding, Mods>(b);
 }
-template <bool Satfinite>
-uint32_t tf32_away(float x) {
-  return tf32_rna(Satfinite ? static_cast<float>(adjust<Tf32Format, kSatfinite>(x)) : x);
-}
-
 template <class Format, uint32_t Rounding>
 ExecFn one_exec(uint32_t mods) {
   switch (mods) {
@@ -82,7 +77,7 @@ std::string bind_f16x2(Inst& inst, const Decoded& d) { return bind_pair<HalfForm
 std::string bind_bf16x2(Inst& inst, const Decoded& d) { return bind_pair<Bf16Format>(inst, d, Type::bf16x2); }
 std::string bind_tf32_away(Inst& inst, const Decoded& d) {
   describe(inst, Op::cvt, Type::tf32, TimingClass::alu, Type::f32);
-  inst.exec = d.has("satfinite") ? exec<&tf32_away<true>> : exec<&tf32_away<false>>;
+  inst.exec = d.has("satfinite") ? exec<&tf32_rna<true>> : exec<&tf32_rna<false>>;
   return expect_operands(inst, d, {Type::b32, Type::f32});
 }
 

@@ -3,29 +3,13 @@
 #pragma once
 #include "isa/insn/convert.h"
 
-namespace tcsim::isa::convert {
+namespace tcsim::isa::conversion {
 
-// max: largest finite value; max_code: its encoding; nan: encoding of NaN, or of the largest value where there is no NaN.
-struct E4m3 : Binary<4, -6> {
-  static constexpr double max = 448.0;
-  static constexpr uint32_t max_code = 0x7e, nan = 0x7f, sign = 0x80, infinity = 0;
-};
-struct E5m2 : Binary<3, -14> {
-  static constexpr double max = 57344.0;
-  static constexpr uint32_t max_code = 0x7b, nan = 0x7f, sign = 0x80, infinity = 0x7c;
-};
-struct E3m2 : Binary<3, -2> {
-  static constexpr double max = 28.0;
-  static constexpr uint32_t max_code = 0x1f, nan = 0x1f, sign = 0x20, infinity = 0;
-};
-struct E2m3 : Binary<4, 0> {
-  static constexpr double max = 7.5;
-  static constexpr uint32_t max_code = 0x1f, nan = 0x1f, sign = 0x20, infinity = 0;
-};
-struct E2m1 : Binary<2, 0> {
-  static constexpr double max = 6.0;
-  static constexpr uint32_t max_code = 0x7, nan = 0x7, sign = 0x8, infinity = 0;
-};
+using E4m3 = Grid<Type::e4m3>;
+using E5m2 = Grid<Type::e5m2>;
+using E3m2 = Grid<Type::e3m2>;
+using E2m3 = Grid<Type::e2m3>;
+using E2m1 = Grid<Type::e2m1>;
 
 /// .rn.satfinite{.relu}: nearest even; beyond the largest value, infinity included: the largest value.
 template <class Format, bool Relu>
@@ -73,4 +57,4 @@ inline uint16_t decode_ue8m0(uint32_t code) {
   return static_cast<uint16_t>(code == 0 ? 0x0040u : code == 0xff ? fp::kNan16 : code << 7);
 }
 
-}  // namespace tcsim::isa::convert
+}  // namespace tcsim::isa::conversion

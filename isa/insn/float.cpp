@@ -47,15 +47,15 @@ struct SqrtF32 {
 };
 
 template <class Op>
-ExecFn exec_f32(Rounding rounding, bool ftz) {
+ExecFn exec_f32(RoundingMode rounding, bool ftz) {
   return ftz ? exec_rounded<&Op::template f<true, false>>(rounding) : exec_rounded<&Op::template f<false, false>>(rounding);
 }
 template <class Op>
-ExecFn exec_f32_sat(Rounding rounding, bool ftz) {
+ExecFn exec_f32_sat(RoundingMode rounding, bool ftz) {
   return ftz ? exec_rounded<&Op::template f<true, true>>(rounding) : exec_rounded<&Op::template f<false, true>>(rounding);
 }
 template <class Op>
-ExecFn exec_f32x2(Rounding rounding, bool ftz) {
+ExecFn exec_f32x2(RoundingMode rounding, bool ftz) {
   constexpr bool kTernary = std::is_same_v<Op, FmaF32>;
   if constexpr (kTernary) {
     using Pair = uint64_t (*)(uint64_t, uint64_t, uint64_t);
@@ -84,7 +84,7 @@ inline double sqrt_f64(double a) { return std::sqrt(a); }
 /// The shape of all three-type instructions: f32 with sat, f32x2, f64.
 template <class Op, auto F64>
 std::string bind_arith(Inst& inst, const Decoded& d, isa::Op op, int sources) {
-  const Rounding rounding = rounding_of(d.value("rnd"));
+  const RoundingMode rounding = rounding_of(d.value("rnd"));
   const bool ftz = d.has("ftz");
   const Type type = d.has("f64") ? Type::f64 : d.has("f32x2") ? Type::f32x2 : Type::f32;
   describe(inst, op, type, type == Type::f64 ? TimingClass::fp64 : TimingClass::fma);
@@ -102,7 +102,7 @@ std::string bind_fma(Inst& inst, const Decoded& d) { return bind_arith<FmaF32, &
 /// div, rcp, sqrt with IEEE rounding: sequences whose main work is on the FMA pipe.
 template <class F32, auto F64>
 std::string bind_exact(Inst& inst, const Decoded& d, isa::Op op, int sources) {
-  const Rounding rounding = rounding_of(d.value("rnd"));
+  const RoundingMode rounding = rounding_of(d.value("rnd"));
   const Type type = d.has("f64") ? Type::f64 : Type::f32;
   describe(inst, op, type, type == Type::f64 ? TimingClass::fp64 : TimingClass::fma);
   inst.flags = rounding;
@@ -121,7 +121,7 @@ template <float (*Widen)(uint16_t), bool Sat>
 float mixed3(uint16_t a, uint16_t b, float c) { return FmaF32::f<false, Sat>(Widen(a), Widen(b), c); }
 
 template <float (*Widen)(uint16_t), class Op>
-ExecFn exec_mixed(Rounding rounding, bool sat) {
+ExecFn exec_mixed(RoundingMode rounding, bool sat) {
   if constexpr (std::is_same_v<Op, FmaF32>)
     return sat ? exec_rounded<&mixed3<Widen, true>>(rounding) : exec_rounded<&mixed3<Widen, false>>(rounding);
   else
@@ -129,7 +129,7 @@ ExecFn exec_mixed(Rounding rounding, bool sat) {
 }
 template <class Op>
 std::string bind_mixed(Inst& inst, const Decoded& d, isa::Op op, bool ternary) {
-  const Rounding rounding = rounding_of(d.value("rnd"));
+  const RoundingMode rounding = rounding_of(d.value("rnd"));
   const Type from = d.has("bf16") ? Type::bf16 : Type::f16;
   describe(inst, op, Type::f32, TimingClass::fma, from);
   inst.flags = rounding;

@@ -10,9 +10,9 @@
 namespace tcsim::isa {
 
 /// Rounding attribute of an instruction as kept in Inst::flags.
-enum Rounding : uint32_t { kRoundNearest = 0, kRoundZero = 1, kRoundDown = 2, kRoundUp = 3 };
+enum RoundingMode : uint32_t { kRoundNearest = 0, kRoundZero = 1, kRoundDown = 2, kRoundUp = 3 };
 
-inline Rounding rounding_of(std::string_view name) {
+inline RoundingMode rounding_of(std::string_view name) {
   return name == "rz" ? kRoundZero : name == "rm" ? kRoundDown : name == "rp" ? kRoundUp : kRoundNearest;
 }
 
@@ -38,7 +38,7 @@ void exec_directed(ExecContext& ctx, const Inst& inst, uint32_t mask) {
 
 /// exec function for F, directed or not.
 template <auto F>
-ExecFn exec_rounded(Rounding rounding) {
+ExecFn exec_rounded(RoundingMode rounding) {
   return rounding == kRoundNearest ? exec<F> : &exec_directed<exec<F>>;
 }
 

@@ -10,7 +10,7 @@ using namespace fp;
 // ---- min, max ----
 
 template <bool Max>
-double min_max_f64(double a, double b) { return min_max<Max, false>(a, b); }
+double min_max_f64(double a, double b) { return quiet(min_max<Max, false>(a, b)); }
 
 template <bool Max>
 ExecFn exec_two(bool ftz, bool nan, bool xorsign) {
@@ -51,14 +51,14 @@ std::string bind_min_max(Inst& inst, const Decoded& d) {
   return expect_operands(inst, d, {Type::f32, Type::f32, Type::f32, Type::f32});
 }
 
-// ---- abs, neg, copysign: on the sign bit ----
+// ---- abs, neg, copysign: on the sign bit. NaN: canonical in f32, quiet with its own sign in f64 (seen on an H200) ----
 
 template <bool Ftz>
-float abs_f32(float a) { return std::fabs(Ftz ? flush(a) : a); }
+float abs_f32(float a) { return canonical(std::fabs(Ftz ? flush(a) : a)); }
 template <bool Ftz>
-float neg_f32(float a) { return float_of(bits32(Ftz ? flush(a) : a) ^ 0x80000000u); }
-double abs_f64(double a) { return std::fabs(a); }
-double neg_f64(double a) { return double_of(bits64(a) ^ 0x8000000000000000u); }
+float neg_f32(float a) { return canonical(float_of(bits32(Ftz ? flush(a) : a) ^ 0x80000000u)); }
+double abs_f64(double a) { return a == a ? std::fabs(a) : quiet(a); }
+double neg_f64(double a) { return a == a ? double_of(bits64(a) ^ 0x8000000000000000u) : quiet(a); }
 uint32_t copysign_f32(uint32_t a, uint32_t b) { return (a & 0x80000000u) | (b & 0x7fffffffu); }
 uint64_t copysign_f64(uint64_t a, uint64_t b) { return (a & 0x8000000000000000u) | (b & 0x7fffffffffffffffu); }
 
@@ -90,7 +90,7 @@ struct Class {
   static bool infinite(U x) { return (x & (E | M)) == E; }
   static bool number(U x) { return (x & (E | M)) <= E; }
   static bool notanumber(U x) { return (x & (E | M)) > E; }
-  static bool normal(U x) { return (x & E) != 0 && (x & E) != E; }
+  static bool normal(U x) { return (x & E) != E && ((x & E) != 0 || (x & M) == 0); }  // zeros count as normal
   static bool subnormal(U x) { return (x & E) == 0 && (x & M) != 0; }
 };
 using Class32 = Class<uint32_t, 0x7f800000u, 0x007fffffu>;

@@ -3,17 +3,22 @@
 // add, sub, mul: f32 has more than 2p + 2 bits, so rounding twice equals rounding once (Figueroa 1995). fma: the product
 // is exact in f32 (f16) or double (bf16), and the sum is rounded to odd before the last rounding.
 #pragma once
+#include "isa/insn/convert.h"
 #include "isa/insn/fp.h"
 
 namespace tcsim::isa::half {
 
 struct F16 {
+  using Grid = conversion::HalfFormat;
+  static constexpr uint16_t kInfinity = 0x7c00u;
   static float widen(uint16_t x) { return fp::half_to_float(x); }
   static uint16_t narrow(float x) { return fp::half_from_float(x); }
   static uint16_t flush(uint16_t x) { return fp::flush_half(x); }
   static float fma(uint16_t a, uint16_t b, uint16_t c) { return fp::add_odd(widen(a) * widen(b), widen(c)); }
 };
 struct Bf16 {
+  using Grid = conversion::Bf16Format;
+  static constexpr uint16_t kInfinity = 0x7f80u;
   static float widen(uint16_t x) { return fp::bf16_to_float(x); }
   static uint16_t narrow(float x) { return fp::bf16_from_float(x); }
   static uint16_t flush(uint16_t x) { return static_cast<uint16_t>((x & 0x7f80u) == 0 ? x & 0x8000u : x); }
@@ -46,9 +51,9 @@ struct Arith {
   }
   /// .oob: the result is 0 when a or b is the NaN that marks an element outside a tensor.
   static uint16_t fma_oob(uint16_t a, uint16_t b, uint16_t c) {
-    return a == kOutOfBounds || b == kOutOfBounds ? uint16_t{0} : fma(a, b, c);
+    return (a & 0x7fffu) == kOutOfBounds || (b & 0x7fffu) == kOutOfBounds ? uint16_t{0} : fma(a, b, c);
   }
-  static constexpr uint16_t kOutOfBounds = 0xffffu;
+  static constexpr uint16_t kOutOfBounds = 0x7ff7u;  // of f16 and bf16, with either sign: all 2^16 sources tried on an H200
 };
 
 /// F on both halves of packed operands.

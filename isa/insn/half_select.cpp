@@ -1,5 +1,6 @@
 // f16 and bf16: min, max, abs, neg, and the approximations tanh and ex2.
 #include "isa/insn/approx.h"
+#include "isa/insn/convert.h"
 #include "isa/insn/float.h"
 #include "isa/insn/half.h"
 #include "isa/insn/minmax.h"
@@ -44,33 +45,48 @@ std::string bind_min_max(Inst& inst, const Decoded& d) {
   return expect_operands(inst, d, {type, type, type});
 }
 
-// ---- abs, neg: on the sign bit ----
+// ---- abs, neg: on the sign bit; a NaN becomes the canonical one ----
 
-template <bool Ftz>
-uint16_t abs_half(uint16_t a) { return static_cast<uint16_t>((Ftz ? fp::flush_half(a) : a) & 0x7fffu); }
-template <bool Ftz>
-uint16_t neg_half(uint16_t a) { return static_cast<uint16_t>((Ftz ? fp::flush_half(a) : a) ^ 0x8000u); }
+template <class Fmt, bool Ftz, uint16_t And, uint16_t Xor>
+uint16_t sign_half(uint16_t a) {
+  const auto r = static_cast<uint16_t>(((Ftz ? Fmt::flush(a) : a) & And) ^ Xor);
+  return (a & 0x7fffu) > Fmt::kInfinity ? fp::kNan16 : r;
+}
+template <uint16_t And, uint16_t Xor>
+ExecFn sign_exec(Type type, bool ftz) {
+  const bool packed = bits(type) == 32;
+  if (type == Type::bf16 || type == Type::bf16x2) return one<&sign_half<Bf16, false, And, Xor>>(packed);
+  return ftz ? one<&sign_half<F16, true, And, Xor>>(packed) : one<&sign_half<F16, false, And, Xor>>(packed);
+}
 
 std::string bind_abs(Inst& inst, const Decoded& d) {
   const Type type = d.type();
   describe(inst, Op::abs, type, TimingClass::half);
-  inst.exec = d.has("ftz") ? one<&abs_half<true>>(bits(type) == 32) : one<&abs_half<false>>(bits(type) == 32);
+  inst.exec = sign_exec<0x7fff, 0>(type, d.has("ftz"));
   return expect_operands(inst, d, {type, type});
 }
 std::string bind_neg(Inst& inst, const Decoded& d) {
   const Type type = d.type();
   describe(inst, Op::neg, type, TimingClass::half);
-  inst.exec = d.has("ftz") ? one<&neg_half<true>>(bits(type) == 32) : one<&neg_half<false>>(bits(type) == 32);
+  inst.exec = sign_exec<0xffff, 0x8000>(type, d.has("ftz"));
   return expect_operands(inst, d, {type, type});
 }
 
-// ---- tanh, ex2: the f32 approximation rounded once more (bounds: 2^-10.987 and 2^-9.9 for f16, 2^-8 and 2^-7 for bf16) ----
+// ---- tanh, ex2: the f32 approximation cut to the format, as the chip does; the manual's bounds (2^-10.987 and 2^-9.9 for
+// f16, 2^-8 and 2^-7 for bf16) leave room for that and no more ----
 
 template <class Fmt>
-uint16_t tanh_half(uint16_t a) { return Fmt::narrow(approx::hyperbolic_tangent(Fmt::widen(a))); }
+uint16_t cut(float x) {
+  // The chip's intermediate is short enough that what lies next to a value of the format is that value (tanh of 9 is 1).
+  const float near = fp::float_of((fp::bits32(x) + 8u) & ~15u);
+  const double r = conversion::round_to<typename Fmt::Grid>(static_cast<double>(near), kRoundZero);
+  return Fmt::narrow(std::fabs(x) > static_cast<float>(Fmt::Grid::max) ? x * 2.0f : static_cast<float>(r));  // beyond the format: infinity
+}
+template <class Fmt>
+uint16_t tanh_half(uint16_t a) { return cut<Fmt>(approx::hyperbolic_tangent(Fmt::widen(a))); }
 template <class Fmt, bool Ftz>
 uint16_t ex2_half(uint16_t a) {
-  const uint16_t r = Fmt::narrow(approx::ex2(Fmt::widen(Ftz ? Fmt::flush(a) : a)));
+  const uint16_t r = cut<Fmt>(approx::ex2(Fmt::widen(Ftz ? Fmt::flush(a) : a)));
   return Ftz ? Fmt::flush(r) : r;
 }
 std::string bind_tanh(Inst& inst, const Decoded& d) {

@@ -13,6 +13,10 @@ inline T pick_ordered(T a, T b) {
   return take_a ? a : take_b ? b : equal_take_a ? a : b;
 }
 
+/// The quiet form of a NaN.
+inline float quiet(float x) { return x == x ? x : float_of(bits32(x) | 0x00400000u); }
+inline double quiet(double x) { return x == x ? x : double_of(bits64(x) | 0x0008000000000000u); }
+
 /// Result before canonicalisation; a NaN result is marked by `nan`. T is float or double.
 template <bool Max, bool NaN, class T>
 inline T min_max(T a, T b) {
