@@ -56,7 +56,7 @@ class Scheduler {
     earliest_.assign(count, 0);
     for (size_t n = 0; n < count; ++n) blockers_[n] = graph_.nodes[n].blockers;
     for (size_t n = 0; n < count; ++n)
-      if (blockers_[n] == 0) release(static_cast<int32_t>(n));
+      if (graph_.nodes[n].blockers == 0) release(static_cast<int32_t>(n));
     while (order_.size() < count) {
       while (!pending_.empty() && pending_.top().first <= now_) {
         ready_.push_back(pending_.top().second);
