@@ -219,7 +219,7 @@ void Sm::end_wait(uint32_t slot, Cycle ready, Stall reason) {
 }
 
 void Sm::release_barrier(CtaSlot& cta, const std::vector<isa::CtaBarriers::Release>& released) {
-  const Cycle ready = now_ + m_.scheduler.barrier_cycles + static_cast<Cycle>(m_.scheduler.barrier_warp_cycles) * run_.warps_per_cta;
+  const Cycle ready = now_ + m_.scheduler.barrier_cycles + Cycle{m_.scheduler.barrier_warp_cycles} * run_.warps_per_cta;
   for (const auto& release : released) {
     const uint32_t slot = cta.first_warp + release.warp;
     warps_[slot].warp->unblock(release.lanes, release.red_result);

@@ -21,10 +21,12 @@ Cycle push(std::vector<Cycle>& starts, uint32_t& head, Cycle start) {
 
 }  // namespace
 
-Cycle Sm::enter_mio(SubCore& core, double cost) {
-  const double start = std::max(mio_free_, static_cast<double>(now_));
+/// An instruction of `wavefronts` passes enters the shared pipe: it takes its sub-core's own data path and the SM's banks.
+Cycle Sm::enter_mio(SubCore& core, uint32_t wavefronts, double per_wavefront) {
+  const double start = std::max({mio_free_, core.mio_path_free, static_cast<double>(now_)});
   counters[Counter::mio_arbitration_cycles] += static_cast<uint64_t>(start) - now_;
-  mio_free_ = start + std::max<double>(cost, m_.smem.issue_interval);
+  mio_free_ = start + std::max<double>(wavefronts * per_wavefront, m_.smem.issue_interval);
+  core.mio_path_free = start + wavefronts * m_.smem.subcore_wavefront_cycles;
   Cycle& free = core.pipe_free[static_cast<size_t>(Pipe::mio)];
   free = std::max(free, push(core.mio_starts, core.mio_head, up(start)));
   return up(start);
@@ -53,7 +55,7 @@ Cycle Sm::shared_access(SubCore& core, const MachineOp& op, const isa::Access& a
   if (access.kind == isa::AccessKind::ldmatrix) counters[Counter::smem_conflicts_ldsm] += w.conflicts();
   if (access.kind == isa::AccessKind::stmatrix) counters[Counter::smem_conflicts_stsm] += w.conflicts();
   if (w.conflicts() != 0 && !conflict_notes.contains(op.inst)) conflict_notes.emplace(op.inst, describe_conflict(access, banks_));
-  const Cycle start = enter_mio(core, w.total * per_wavefront);
+  const Cycle start = enter_mio(core, w.total, per_wavefront);
   return start + m_.of(op.timing).latency + up((w.total - 1) * m_.smem.subcore_wavefront_cycles);
 }
 
@@ -62,7 +64,7 @@ void Sm::memory_op(SubCore& core, uint32_t slot, const MachineOp& op, Cycle& rea
   if (fx.has_copy) return async_copy(core, slot);
   if (fx.access.kind == isa::AccessKind::none || fx.access.mask == 0) {
     // No address: shfl, s2r, or all lanes predicated off.
-    if (core.pipe[warps_[slot].place] == Pipe::mio) ready = enter_mio(core, 0) + m_.of(op.timing).latency;
+    if (core.pipe[warps_[slot].place] == Pipe::mio) ready = enter_mio(core, 1, 1.0) + m_.of(op.timing).latency;
     return;
   }
   if (fx.access.space == isa::Space::shared) {
@@ -213,8 +215,10 @@ void Sm::async_copy(SubCore& core, uint32_t slot) {
   WarpSlot& w = warps_[slot];
   isa::Effects& fx = w.warp->ctx.fx;
   const isa::AsyncCopy& copy = fx.copy;
-  const double wavefronts = std::ceil(std::popcount(copy.mask) * copy.bytes / static_cast<double>(m_.smem.banks * m_.smem.bank_bytes));
-  enter_mio(core, wavefronts * m_.smem.store_wavefront_cycles + m_.smem.async_copy_cycles);
+  // The bytes pass the banks when they are written; the pipe is charged for them where the instruction enters it.
+  const uint32_t row = m_.smem.banks * m_.smem.bank_bytes;
+  const uint32_t wavefronts = std::max<uint32_t>(1, (static_cast<uint32_t>(std::popcount(copy.mask)) * copy.bytes + row - 1) / row);
+  enter_mio(core, wavefronts, m_.smem.store_wavefront_cycles + m_.smem.async_copy_cycles / wavefronts);
   isa::Access access = fx.access;
   access.kind = isa::AccessKind::load;
   access.bytes = copy.bytes;

@@ -75,6 +75,7 @@ class Sm {
     std::array<uint16_t, kPipes> pipe_user{};  // warp slot that used the pipe last
     std::vector<Cycle> mio_starts, lsu_starts; // rings: when the n-th last queued instruction leaves the queue
     uint32_t mio_head = 0, lsu_head = 0;
+    double mio_path_free = 0;                // the sub-core's own way into the shared pipe
     uint16_t last = 0xffff;                  // greedy
     Cycle next = kNever;                     // earliest possible issue
   };
@@ -112,7 +113,7 @@ class Sm {
 
   // memory_ops.cpp
   void memory_op(SubCore& core, uint32_t slot, const MachineOp& op, Cycle& ready, bool& pending, uint32_t& load_slot);
-  Cycle enter_mio(SubCore& core, double cost);
+  Cycle enter_mio(SubCore& core, uint32_t wavefronts, double per_wavefront);
   Cycle enter_lsu(SubCore& core, double cost);
   Cycle shared_access(SubCore& core, const MachineOp& op, const isa::Access& access);
   void global_load(SubCore& core, uint32_t slot, const MachineOp& op, Cycle& ready, bool& pending, uint32_t& load_slot);

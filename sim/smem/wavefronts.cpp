@@ -39,6 +39,22 @@ uint32_t group_wavefronts(const Access& access, uint32_t first, uint32_t n, Bank
   return most;
 }
 
+/// Every active lane reads the address of its partner lane ^ distance.
+bool shares_with(const Access& access, uint32_t distance) {
+  for (uint32_t lane = 0; lane < 32; ++lane) {
+    if (!(access.mask >> lane & 1)) continue;
+    if (!(access.mask >> (lane ^ distance) & 1) || access.address[lane] != access.address[lane ^ distance]) return false;
+  }
+  return true;
+}
+
+/// Lanes that are served together: groups of wide loads merge in pairs when neighbours read the same words.
+uint32_t lanes_together(const Access& access) {
+  const uint32_t n = lanes_per_group(access);
+  const bool wide_load = access.kind == AccessKind::load && access.bytes > 4;
+  return wide_load && (shares_with(access, 1) || shares_with(access, 2)) ? 2 * n : n;
+}
+
 /// 16-byte rows or lanes: one pass serves them all when they use different bank quads or the same 16 bytes. This is the
 /// case that well-swizzled kernels are in all the time.
 bool conflict_free_16(const Access& access, uint32_t first, uint32_t n) {
@@ -55,7 +71,7 @@ bool conflict_free_16(const Access& access, uint32_t first, uint32_t n) {
 
 Wavefronts count_wavefronts(const Access& access, Banks banks) {
   Wavefronts result;
-  const uint32_t n = lanes_per_group(access);
+  const uint32_t n = lanes_together(access);
   const bool quads = n == 8 && access.bytes == 16 && banks.count == 32 && banks.bytes == 4;
   for (uint32_t first = 0; first < 32; first += n) {
     const uint32_t group_mask = n == 32 ? ~0u : ((1u << n) - 1) << first;
@@ -67,7 +83,7 @@ Wavefronts count_wavefronts(const Access& access, Banks banks) {
 }
 
 std::string describe_conflict(const Access& access, Banks banks) {
-  const uint32_t n = lanes_per_group(access);
+  const uint32_t n = lanes_together(access);
   std::vector<uint32_t> worst_lanes;
   uint32_t worst_bank = 0, worst = 1;
   for (uint32_t first = 0; first < 32; first += n) {

@@ -82,6 +82,16 @@ TEST(Wavefronts, BroadcastAndPartialMask) {
   EXPECT_EQ(w.ideal, 1u);
 }
 
+// H200, conflicts/sharing.json: all lanes of a 128-bit load at one address: the quarters of each half merge: 2 passes; lanes
+// in equal pairs 16 bytes apart (16 different words quads, 256 bytes): merged halves of 16 lanes with 8 different quads: 2.
+// Stores never merge: 4.
+TEST(Wavefronts, NeighboursThatReadTheSameWordsMerge) {
+  EXPECT_EQ(count_wavefronts(access(AccessKind::load, 16, [](uint32_t) { return 0ull; }), {}).total, 2u);
+  EXPECT_EQ(count_wavefronts(access(AccessKind::load, 16, [](uint32_t l) { return l / 2 * 16ull; }), {}).total, 2u);
+  EXPECT_EQ(count_wavefronts(access(AccessKind::store, 16, [](uint32_t l) { return l / 2 * 16ull; }), {}).total, 4u);
+  EXPECT_EQ(count_wavefronts(access(AccessKind::load, 8, [](uint32_t l) { return l / 2 * 8ull; }), {}).total, 1u);
+}
+
 TEST(Wavefronts, MachineWithMoreBanks) {
   // 64 banks: a stride of 32 words leaves two banks: 16-way.
   EXPECT_EQ(count_wavefronts(access(AccessKind::load, 4, [](uint32_t l) { return l * 128ull; }), {64, 4}).total, 16u);
