@@ -51,6 +51,16 @@ uint32_t vector_length(const Match& match) {
   return 0;
 }
 
+/// Operands that are integers whatever the instruction's type: barrier ids and counts, member masks, strides, metadata.
+bool is_integer_operand(Op op, uint32_t group) {
+  switch (op) {
+    case Op::bar_sync: return true;
+    case Op::vote: case Op::match: case Op::redux: case Op::wmma_load: case Op::wmma_store: return group == 2;
+    case Op::mma_sp: return group >= 4;
+    default: return false;
+  }
+}
+
 }  // namespace
 
 void KernelLinker::run() {
@@ -222,12 +232,13 @@ void KernelLinker::build_operands(const Linked& linked, const Match& match, Inst
   for (uint32_t g = 0; g < linked.group_count; ++g) {
     const AtomGroup& group = groups_[linked.first_group + g];
     const bool is_address = group.form == AtomGroup::Form::address;
-    const bool predicate = (*specs)[g].predicate || type == Type::pred;
+    const bool integer = is_integer_operand(match.form->def->op, g) && !(*specs)[g].predicate;
+    const bool predicate = !integer && ((*specs)[g].predicate || type == Type::pred);
     inst.groups[g] = {static_cast<uint8_t>(at), static_cast<uint8_t>(group.count)};
     vector_seen |= group.form == AtomGroup::Form::vector && group.count == wanted;
     for (uint32_t a = 0; a < group.count; ++a, ++at) {
       const Atom& atom = atoms_[group.first + a];
-      build_operand(linked, match, atom, is_address && a == 0, predicate, is_address && a > 0 ? Type::b32 : type, operands[at]);
+      build_operand(linked, match, atom, is_address && a == 0, predicate, (is_address && a > 0) || integer ? Type::b32 : type, operands[at]);
       if (operands[at].kind == Operand::Kind::none) ok = false;
     }
   }

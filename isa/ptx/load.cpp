@@ -91,6 +91,7 @@ std::unique_ptr<Module> load_module(std::string path, std::string text, Diagnost
   }
   if (!any_entry && !problems.has_errors()) problems.add("syntax", 1, 1, "found no .entry, expected at least one kernel");
   problems.report(module->path, diags);
+  if (ast.gave_up) diags.note("syntax", {module->path, 0, 0}, "too many problems: the rest of the file was not read");
   return module;
 }
 

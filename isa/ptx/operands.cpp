@@ -151,8 +151,7 @@ void Parser::operand() {
   } else if (accept("{")) {
     group.form = AtomGroup::Form::vector;
     atom_list(group, "}");
-  } else if (accept("(")) {
-    // A call's list of parameters, or a constant in parentheses: the list has names or is followed by ',' or ';'.
+  } else if (function_->instructions.back().opcode.substr(0, 4) == "call" && accept("(")) {
     group.form = AtomGroup::Form::list;
     atom_list(group, ")");
   } else {
