@@ -33,7 +33,8 @@ Occupancy compute_occupancy(const isa::Kernel& kernel, const isa::LaunchInfo& la
 
   const auto error = [&](const std::string& text) { diags.error("too-many-resources", place, text); };
   if (threads > limits.max_threads_per_cta) error(fmt::format("{} threads per CTA > {}", threads, limits.max_threads_per_cta));
-  if (registers_per_thread > limits.max_registers_per_thread)
+  // 255 can be named in an instruction; allocation rounds up to the unit.
+  if (registers_per_thread > round_up(limits.max_registers_per_thread, limits.register_unit / isa::kLanes))
     error(fmt::format("{} registers per thread > {}", registers_per_thread, limits.max_registers_per_thread));
   if (asked > limits.smem_per_cta_bytes)
     error(fmt::format("smem {} > {} B ({} static + {} dynamic)", asked, limits.smem_per_cta_bytes, kernel.shared_static_bytes, launch.dynamic_smem_bytes));
