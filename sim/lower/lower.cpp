@@ -8,6 +8,13 @@
 
 namespace tcsim::sim {
 
+namespace {
+
+// Small kernels are not squeezed: occupancy is not limited by registers below this.
+constexpr int32_t kFewRegisters = 32;
+
+}  // namespace
+
 LoweredProgram lower(const isa::Module& module, const isa::Kernel& kernel, const cfg::Machine& machine,
                      const LowerOptions& options, Diagnostics& diags) {
   using namespace lowering;
@@ -16,17 +23,26 @@ LoweredProgram lower(const isa::Module& module, const isa::Kernel& kernel, const
   find_uniform(fn);
   select(fn, diags);
   const Pressure pressure = find_pressure(fn);
-  const int32_t budget = register_budget(fn, options);
-  Emitter emitter(fn, program);
-  int32_t peak = 0;
-  for (int32_t b = 0; b < static_cast<int32_t>(fn.blocks.size()); ++b) {
+  int32_t budget = register_budget(fn, options);
+  const auto count = static_cast<int32_t>(fn.blocks.size());
+  int32_t estimate = 0, peak = 0;
+  for (int32_t b = 0; b < count; ++b) {
     Graph graph = build_graph(fn, b);
-    const std::vector<int32_t> order = options.schedule ? schedule_block(fn, pressure, graph, budget) : source_order(graph);
-    peak = std::max(peak, peak_pressure(fn, pressure, graph, order));
-    emitter.block(graph, order);
+    estimate = std::max(estimate, options.schedule ? least_pressure(fn, pressure, graph) : peak_pressure(fn, pressure, graph, source_order(graph)));
+  }
+  if (options.registers == 0) budget = std::min(budget, std::max(estimate, kFewRegisters));
+  Emitter emitter(fn, program);
+  for (int32_t b = 0; b < count; ++b) {
+    Graph graph = build_graph(fn, b);
+    Schedule schedule;
+    if (options.schedule) schedule = schedule_block(fn, pressure, graph, budget);
+    else schedule = {source_order(graph), {}, 0};
+    for (int32_t op : schedule.moved) fn.ops[op].timing = isa::TimingClass::imad;
+    peak = std::max(peak, schedule.peak);
+    emitter.block(graph, schedule.order);
   }
   emitter.finish();
-  set_registers(fn, options, peak, program);
+  set_registers(fn, options, std::max(estimate, options.registers == 0 ? peak : 0), program);
   return program;
 }
 

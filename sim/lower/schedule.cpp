@@ -10,6 +10,7 @@ namespace tcsim::sim::lowering {
 
 namespace {
 
+constexpr int kPasses = 3;
 constexpr size_t kScanLimit = 128;  // candidates looked at when registers are scarce: bounds the work on huge blocks
 
 enum Pipe : uint8_t { alu, multiply, fp64, special, tensor, uniform, shared, memory, none, pipe_count };
@@ -45,15 +46,47 @@ void find_heights(Graph& graph) {
   }
 }
 
+/// Cycles for which an operation holds its pipe. A shared-memory operation moves 128 bytes a cycle: a wide one holds the
+/// pipe longer than its issue.
+uint32_t planned_interval(const Function& fn, const MOp& op) {
+  if (op.timing == TimingClass::mma) return fn.mma_rows[op.mma_row]->interval;
+  uint32_t interval = fn.machine.of(op.timing).interval;
+  const bool load = op.timing == TimingClass::ldsm || op.timing == TimingClass::lds;
+  if (load) {
+    double words = 0;
+    for (ValueId id : op.defs) words += fn.values[id].words;
+    interval = std::max(interval, static_cast<uint32_t>(words * fn.machine.smem.wavefront_cycles));
+  }
+  return std::max(1u, interval);
+}
+
+/// May be issued later than it could, to keep its result out of a register for longer.
+bool can_wait(const Function& fn, const MOp& op, bool loads_too) {
+  switch (op.timing) {
+    case TimingClass::alu: case TimingClass::imad: case TimingClass::imad_wide: case TimingClass::isetp: case TimingClass::fma:
+    case TimingClass::half: case TimingClass::cvt_pack: break;
+    case TimingClass::lds: case TimingClass::ldsm:
+      if (!loads_too) return false;
+      break;
+    default: return false;
+  }
+  return !op.branch && std::any_of(op.defs.begin(), op.defs.end(), [&](ValueId id) { return fn.values[id].words > 0; });
+}
+
 class Scheduler {
  public:
   Scheduler(const Function& fn, const Pressure& pressure, Graph& graph, int32_t budget)
       : fn_(fn), graph_(graph), tracker_(fn, pressure, graph), budget_(budget) {}
 
+  /// Earliest issue times beside those that dependences give.
+  void hold(std::vector<uint32_t> until) { hold_ = std::move(until); }
+  const std::vector<uint32_t>& times() const { return times_; }
+
   std::vector<int32_t> run() {
     const size_t count = graph_.nodes.size();
     blockers_.resize(count);
     earliest_.assign(count, 0);
+    times_.assign(count, 0);
     for (size_t n = 0; n < count; ++n) blockers_[n] = graph_.nodes[n].blockers;
     for (size_t n = 0; n < count; ++n)
       if (graph_.nodes[n].blockers == 0) release(static_cast<int32_t>(n));
@@ -92,16 +125,12 @@ class Scheduler {
       for (const Edge& e : node.next) satisfy(e.to, earliest_[n] + e.cycles);
       return;
     }
-    pending_.push({earliest_[n], n});
+    pending_.push({hold_.empty() ? earliest_[n] : std::max(earliest_[n], hold_[n]), n});
   }
 
   void satisfy(int32_t n, uint32_t time) {
     earliest_[n] = std::max(earliest_[n], time);
     if (--blockers_[n] == 0) release(n);
-  }
-
-  uint32_t interval(const MOp& op) const {
-    return op.timing == TimingClass::mma ? fn_.mma_rows[op.mma_row]->interval : fn_.machine.of(op.timing).interval;
   }
 
   /// The pipe that the operation can enter now; pipe_count: none.
@@ -123,7 +152,8 @@ class Scheduler {
       const Node& node = graph_.nodes[n];
       if (open_pipe(fn_.ops[node.op]) != pipe_count) {
         const int32_t delta = tracker_.delta(node);
-        if (delta <= 0 || tracker_.current() + delta <= budget_) { chosen = n; break; }
+        // Registers that a more urgent operation waits for are not given to a less urgent one.
+        if (delta <= 0 || (fallback < 0 && tracker_.current() + delta <= budget_)) { chosen = n; break; }
         if (fallback < 0 || delta < fallback_delta) { fallback = n; fallback_delta = delta; }
       }
       aside.push_back(n);
@@ -149,10 +179,11 @@ class Scheduler {
     const Node& node = graph_.nodes[n];
     const MOp& op = fn_.ops[node.op];
     const Pipe pipe = open_pipe(op);
-    if (pipe != none) free_[pipe] = now_ + std::max(1u, interval(op));
+    if (pipe != none) free_[pipe] = now_ + planned_interval(fn_, op);
     if (op.flexible && pipe == multiply) moved_.push_back(node.op);
     tracker_.issue(node);
     order_.push_back(n);
+    times_[n] = now_;
     for (const Edge& e : node.next) satisfy(e.to, now_ + e.cycles);
   }
 
@@ -180,12 +211,43 @@ class Scheduler {
   int32_t budget_;
   uint32_t now_ = 0;
   std::vector<int32_t> blockers_, order_, ready_, moved_;
-  std::vector<uint32_t> earliest_;
+  std::vector<uint32_t> earliest_, times_, hold_;
   ByRank by_rank_{&graph_};
   std::array<uint32_t, pipe_count> free_{};
   using Entry = std::pair<uint32_t, int32_t>;
   std::priority_queue<Entry, std::vector<Entry>, std::greater<>> pending_;
 };
+
+}  // namespace
+
+namespace {
+
+/// From the issue times of a first pass: operations whose result is not needed yet wait until just before its reader.
+std::vector<uint32_t> hold_times(const Function& fn, const Graph& graph, const std::vector<int32_t>& order,
+                                 const std::vector<uint32_t>& times, bool loads_too) {
+  std::vector<uint32_t> until(graph.nodes.size(), 0), issue = times;
+  std::unordered_map<ValueId, int32_t> producer;
+  for (size_t k = 0; k < order.size(); ++k) {
+    const Node& node = graph.nodes[order[k]];
+    if (node.op >= 0)
+      for (ValueId id : fn.ops[node.op].defs) producer[id] = order[k];
+  }
+  std::vector<uint32_t> needed(graph.nodes.size(), UINT32_MAX);
+  for (size_t k = order.size(); k-- > 0;) {
+    const int32_t n = order[k];
+    const Node& node = graph.nodes[n];
+    if (node.op < 0) continue;
+    const MOp& op = fn.ops[node.op];
+    if (needed[n] != UINT32_MAX && can_wait(fn, op, loads_too)) issue[n] = until[n] = std::max(times[n], needed[n]);
+    for (ValueId id : op.uses) {
+      const auto it = producer.find(id);
+      if (it == producer.end()) continue;
+      const uint32_t before = planned_latency(fn, fn.ops[graph.nodes[it->second].op]) + planned_interval(fn, fn.ops[graph.nodes[it->second].op]);
+      needed[it->second] = std::min(needed[it->second], issue[n] - std::min(issue[n], before));
+    }
+  }
+  return until;
+}
 
 }  // namespace
 
@@ -196,16 +258,48 @@ std::vector<int32_t> source_order(const Graph& graph) {
   return order;
 }
 
-std::vector<int32_t> schedule_block(Function& fn, const Pressure& pressure, Graph& graph, int32_t budget) {
+namespace {
+
+/// The first pass tells when results are needed; the next ones hold back what would only occupy registers until then.
+Schedule schedule_once(const Function& fn, const Pressure& pressure, Graph& graph, int32_t budget, bool lazy_loads) {
+  std::vector<uint32_t> until;
+  Schedule result;
+  for (int pass = 0; pass < kPasses; ++pass) {
+    Scheduler scheduler(fn, pressure, graph, pass == 0 ? INT32_MAX : budget);
+    scheduler.hold(std::move(until));
+    result.order = scheduler.run();
+    if (result.order.empty()) break;
+    until = hold_times(fn, graph, result.order, scheduler.times(), lazy_loads);
+    result.moved = scheduler.moved();
+  }
+  if (result.order.empty()) result = {source_order(graph), {}, 0};
+  result.peak = peak_pressure(fn, pressure, graph, result.order);
+  return result;
+}
+
+}  // namespace
+
+Schedule schedule_block(const Function& fn, const Pressure& pressure, Graph& graph, int32_t budget) {
   find_heights(graph);
-  Scheduler scheduler(fn, pressure, graph, budget);
-  std::vector<int32_t> order = scheduler.run();
-  const std::vector<int32_t> plain = source_order(graph);
-  if (order.empty()) return plain;
-  const int32_t peak = peak_pressure(fn, pressure, graph, order);
-  if (peak > budget && peak_pressure(fn, pressure, graph, plain) < peak) return plain;
-  for (int32_t op : scheduler.moved()) fn.ops[op].timing = TimingClass::imad;
-  return order;
+  Schedule best = schedule_once(fn, pressure, graph, budget, false);
+  if (best.peak <= budget) return best;
+  // Too many registers: loads later, then an order that starts nothing early, then PTX order; the least wins.
+  const auto consider = [&](Schedule other) {
+    if (other.peak < best.peak) best = std::move(other);
+  };
+  consider(schedule_once(fn, pressure, graph, budget, true));
+  if (best.peak > budget) consider(schedule_once(fn, pressure, graph, INT32_MAX, true));
+  if (best.peak > budget) {
+    Schedule plain{source_order(graph), {}, 0};
+    plain.peak = peak_pressure(fn, pressure, graph, plain.order);
+    consider(std::move(plain));
+  }
+  return best;
+}
+
+int32_t least_pressure(const Function& fn, const Pressure& pressure, Graph& graph) {
+  find_heights(graph);
+  return schedule_once(fn, pressure, graph, INT32_MAX, true).peak;
 }
 
 }  // namespace tcsim::sim::lowering

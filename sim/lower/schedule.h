@@ -51,8 +51,14 @@ class PressureTracker {
 
 Graph build_graph(Function& fn, int32_t block);
 
-/// Node indices in issue order.
-std::vector<int32_t> schedule_block(Function& fn, const Pressure& pressure, Graph& graph, int32_t budget);
+/// Node indices in issue order, flexible operations that took the multiply pipe, and the registers in use at most.
+struct Schedule {
+  std::vector<int32_t> order, moved;
+  int32_t peak = 0;
+};
+Schedule schedule_block(const Function& fn, const Pressure& pressure, Graph& graph, int32_t budget);
+/// Registers of an order in which nothing is started before it is needed: what a compiler that is not pressed would use.
+int32_t least_pressure(const Function& fn, const Pressure& pressure, Graph& graph);
 /// The same graph in PTX order.
 std::vector<int32_t> source_order(const Graph& graph);
 int32_t peak_pressure(const Function& fn, const Pressure& pressure, const Graph& graph, const std::vector<int32_t>& order);
