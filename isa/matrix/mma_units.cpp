@@ -119,7 +119,7 @@ void run_floats(const MmaPlan::Tables& t, const Registers& r) {
 }
 
 void run_fma_chain(const MmaPlan::Tables& t, const Registers& r) {
-  const auto [m, n, k] = t.desc.shape;
+  const int m = t.desc.shape.m, n = t.desc.shape.n, k = t.desc.shape.k;
   uint32_t a[kMax], b[kMax], c[kMax], d[kMax];
   unpack<16>(r.a, t.a, a);
   unpack<16>(r.b, t.b, b);

@@ -137,9 +137,16 @@ inline I8 block_sum(const TensorCoreArith& arith, const Row& row, int k0, const 
   return finish<kOut>(low_sum, high_sum, e - arith.fraction_bits);
 }
 
-inline bool any_special(I8 bits, bool f16) {
+/// Lanes whose accumulator is NaN or infinity.
+inline I8 special_lanes(I8 bits, bool f16) {
   const int mask = f16 ? 0x7c00 : 0x7f800000;
-  return any((bits & mask) == mask);
+  return (bits & mask) == mask;
+}
+
+bool is_special(Type t, uint32_t x) {
+  const Layout f = layout_of(t);
+  const uint32_t emask = ((1u << f.exponent_bits) - 1) << f.mantissa;
+  return f.has_inf ? ((x >> f.drop) & emask) == emask : (x & 0x7f) == 0x7f;
 }
 
 struct Work {
@@ -153,18 +160,26 @@ struct Work {
   int b_rows;
 };
 
-/// Eight outputs of row i, panel p, one at a time: NaN or infinity is about.
-[[gnu::noinline]] void slow_panel(const Work& w, int i, int p) {
+/// One output: NaN or infinity is about.
+void slow_element(const Work& w, int i, int p, int lane) {
   const int k = w.shape.k;
   uint32_t x[kTileElements], y[kTileElements];
-  for (int lane = 0; lane < 8; ++lane) {
-    for (int kk = 0; kk < k; ++kk) {
-      x[kk] = w.a.raw[i * k + kk];
-      y[kk] = w.b.raw[(p * w.b_rows + (w.b_index ? w.b_index[i * k + kk] : kk)) * 8 + lane];
-    }
-    const int at = i * w.shape.n + 8 * p + lane;
-    w.d[at] = float_dot(w.arith, w.a.type, w.b.type, w.c_type, x, y, k, w.c[at]);
+  for (int kk = 0; kk < k; ++kk) {
+    x[kk] = w.a.raw[i * k + kk];
+    y[kk] = w.b.raw[(p * w.b_rows + (w.b_index ? w.b_index[i * k + kk] : kk)) * 8 + lane];
   }
+  const int at = i * w.shape.n + 8 * p + lane;
+  w.d[at] = float_dot(w.arith, w.a.type, w.b.type, w.c_type, x, y, k, w.c[at]);
+}
+
+/// Lanes of panel p whose column of B, and all lanes if row i of A, holds NaN or infinity.
+[[gnu::noinline]] I8 special_operands(const Work& w, int i, int p) {
+  I8 lanes = splat(0);
+  for (int k = 0; k < w.shape.k && w.a.special; ++k)
+    if (is_special(w.a.type, w.a.raw[i * w.shape.k + k])) return splat(-1);
+  for (int k = 0; k < w.b_rows * 8 && w.b.special; ++k)
+    if (is_special(w.b.type, w.b.raw[p * w.b_rows * 8 + k])) lanes[k % 8] = -1;
+  return lanes;
 }
 
 template <SumOutput kOut, int kL, bool kIndexed>
@@ -178,15 +193,23 @@ void tile(const Work& w) {
       const Row row{w.a.sig + i * shape_k, w.a.exp + i * shape_k, w.b.sig + panel, w.b.exp + panel,
                     kIndexed ? w.b_index + i * shape_k : nullptr};
       I8 acc = load(w.c + i * n + 8 * p);
-      bool special = w.a.special || w.b.special || any_special(acc, c16);
-      for (int k = 0; k < shape_k && !special; k += kL) {
+      I8 slow = special_lanes(acc, c16);
+      if (w.a.special || w.b.special) slow |= special_operands(w, i, p);
+      for (int k = 0; k < shape_k; k += kL) {
         const bool half = k == 0 ? c16 : out16;
         const CTerm c = half ? decode_c<true>(acc, w.arith.fraction_bits) : decode_c<false>(acc, w.arith.fraction_bits);
         acc = block_sum<kOut, kL, kIndexed>(w.arith, row, k, c);
-        special = k + kL < shape_k && any_special(acc, out16);  // overflow before the last block
+        if (k + kL < shape_k) slow |= special_lanes(acc, out16);  // overflow before the last block
       }
-      if (special) slow_panel(w, i, p);
-      else store(w.d + i * n + 8 * p, acc);
+      if (!any(slow)) {
+        store(w.d + i * n + 8 * p, acc);
+        continue;
+      }
+      for (int lane = 0; lane < 8; ++lane) {
+        const int at = i * n + 8 * p + lane;
+        if (slow[lane]) slow_element(w, i, p, lane);
+        else w.d[at] = static_cast<uint32_t>(acc[lane]);
+      }
     }
 }
 
