@@ -50,7 +50,9 @@ inline const Matcher& test_matcher() {
 
 /// A module of one kernel `k` with the given body, and declarations before it.
 inline std::string kernel_text(const std::string& body, const std::string& before = "", const std::string& params = "") {
-  return ".version 7.0\n.target sm_80\n.address_size 64\n" + before + "\n.visible .entry k(" + params + ")\n{\n" + body + "\n}\n";
+  std::string text = ".version 7.0\n.target sm_80\n.address_size 64\n";
+  text.append(before).append("\n.visible .entry k(").append(params).append(")\n{\n").append(body).append("\n}\n");
+  return text;
 }
 
 struct Loaded {
