@@ -28,6 +28,22 @@ std::vector<uint16_t> flat_indices(const FragmentSpec& f, int rows, int cols, Em
   return out;
 }
 
+/// Elements of four neighbouring lanes (8 halves) are consecutive.
+bool rows_of_eight(const FragmentSpec& f, const std::vector<uint16_t>& places) {
+  if (f.element_bits != 16 || places.size() % 64 != 0) return false;
+  for (size_t i = 0; i < places.size(); ++i)
+    if (places[i] != places[i / 8 * 8] + i % 8) return false;
+  return true;
+}
+
+/// Lanes 4g..4g+3 of an even register hold columns 0, 2, 4, 6 of eight consecutive elements, the next register the others.
+bool pairs_of_registers(const FragmentSpec& f, const std::vector<uint16_t>& places) {
+  if (f.element_bits != 32 || places.size() % 64 != 0) return false;
+  for (size_t i = 0; i < places.size(); ++i)
+    if (places[i] != places[i / 64 * 64 + i % 32 / 4 * 4] + 2 * (i % 4) + i / 32 % 2) return false;
+  return true;
+}
+
 MmaUnit unit_of(const MmaDesc& d, const TensorCoreArith* arith) {
   switch (d.a) {
     case Type::b1: return MmaUnit::bits;
@@ -69,6 +85,9 @@ MmaPlan::Tables::Tables(const MmaDesc& description) : desc(description) {
   b = flat_indices(fragments[1], full_k, n, sparse ? Emulation::none : emulation, MatrixRole::b);
   c = flat_indices(fragments[2], m, n, Emulation::none, MatrixRole::c);
   d = flat_indices(fragments[3], m, n, Emulation::none, MatrixRole::d);
+  a_rows = rows_of_eight(fragments[0], a);
+  c_pairs = pairs_of_registers(fragments[2], c);
+  d_pairs = pairs_of_registers(fragments[3], d);
   if (!sparse) return;
   const bool four_bit = desc.a == Type::s4 || desc.a == Type::u4, tf32 = desc.a == Type::tf32,
              wide = tf32 || desc.a == Type::f16 || desc.a == Type::bf16;

@@ -27,6 +27,8 @@ struct MmaPlan::Tables {
   // For every register, lane and element of it, in this order: index into the matrix.
   // A: [tile][m][k], B: [tile][n / 8][k][8], C and D: [tile][m][n]. Repeated registers (wmma .f16) are left out of a and b.
   std::vector<uint16_t> a, b, c, d;
+  // Shapes of the tables that have a fast path: four lanes hold 8 halves of a row of A; two registers of four lanes hold 8 columns of C or D.
+  bool a_rows = false, c_pairs = false, d_pairs = false;
   // Sparse: per stored element [m][k]: lane and bit of its two-bit index, and the first row of B of its chunk.
   struct Index { uint8_t lane, bit; uint16_t base; };
   std::vector<Index> meta;

@@ -39,6 +39,26 @@ void unpack(int bits, const uint32_t* const* regs, const std::vector<uint16_t>& 
   }
 }
 
+void unpack_a(const MmaPlan::Tables& t, const Registers& r, uint32_t* out) {
+  if (!t.a_rows) return unpack(t.fragments[0].element_bits, r.a, t.a, out);
+  using H8 = uint16_t __attribute__((vector_size(16)));
+  for (size_t i = 0; i < t.a.size() / 8; ++i) {
+    H8 h;
+    std::memcpy(&h, r.a[i / 8] + i % 8 * 4, sizeof h);
+    vec::store(out + t.a[8 * i], __builtin_convertvector(h, vec::I8));
+  }
+}
+
+void unpack_c(const MmaPlan::Tables& t, const Registers& r, uint32_t* out) {
+  if (!t.c_pairs) return unpack(t.fragments[2].element_bits, r.c, t.c, out);
+  for (size_t i = 0; i < t.c.size() / 8; ++i) {
+    vec::I4 even, odd;
+    std::memcpy(&even, r.c[i / 8 * 2] + i % 8 * 4, sizeof even);
+    std::memcpy(&odd, r.c[i / 8 * 2 + 1] + i % 8 * 4, sizeof odd);
+    vec::store(out + t.c[i / 8 * 64 + i % 8 * 4], __builtin_shufflevector(even, odd, 0, 4, 1, 5, 2, 6, 3, 7));
+  }
+}
+
 void pack(int bits, uint32_t* const* regs, const std::vector<uint16_t>& places, const uint32_t* in) {
   const uint16_t* at = places.data();
   if (bits == 32) {
@@ -48,6 +68,16 @@ void pack(int bits, uint32_t* const* regs, const std::vector<uint16_t>& places, 
   }
   for (size_t reg = 0; reg < places.size() / 64; ++reg)
     for (int lane = 0; lane < 32; ++lane, at += 2) regs[reg][lane] = in[at[0]] | in[at[1]] << 16;
+}
+
+void pack_d(const MmaPlan::Tables& t, const Registers& r, const uint32_t* in) {
+  if (!t.d_pairs) return pack(t.fragments[3].element_bits, r.d, t.d, in);
+  for (size_t i = 0; i < t.d.size() / 8; ++i) {
+    const vec::I8 v = vec::load(in + t.d[i / 8 * 64 + i % 8 * 4]);
+    const vec::I4 even = __builtin_shufflevector(v, v, 0, 2, 4, 6), odd = __builtin_shufflevector(v, v, 1, 3, 5, 7);
+    std::memcpy(r.d[i / 8 * 2] + i % 8 * 4, &even, sizeof even);
+    std::memcpy(r.d[i / 8 * 2 + 1] + i % 8 * 4, &odd, sizeof odd);
+  }
 }
 
 constexpr std::array<uint16_t, 256> kE4m3ToF16 = [] {
@@ -93,9 +123,9 @@ void run_floats(const MmaPlan::Tables& t, const Registers& r) {
   const auto [m, n, full_k] = t.desc.shape;
   alignas(32) uint32_t a_bits[kMax], b_bits[kMax], c_bits[kMax], d_bits[kMax];
   uint16_t rows[kMax];
-  unpack(t.fragments[0].element_bits, r.a, t.a, a_bits);
+  unpack_a(t, r, a_bits);
   unpack(t.fragments[1].element_bits, r.b, t.b, b_bits);
-  unpack(t.fragments[2].element_bits, r.c, t.c, c_bits);
+  unpack_c(t, r, c_bits);
   const bool sparse = !t.meta.empty(), pairs = t.arith->emulation == Emulation::fp8_pairs;
   if (sparse) sparse_rows(t, r.metadata, rows);
   const int a_count = m * t.k, b_count = full_k * n, c_count = m * n;
@@ -115,7 +145,7 @@ void run_floats(const MmaPlan::Tables& t, const Registers& r) {
   }
   if (pairs)
     for (int i = 0; i < c_count; ++i) d_bits[i] = add_rn(c_type, d_bits[i], c_bits[i]);
-  pack(t.fragments[3].element_bits, r.d, t.d, d_bits);
+  pack_d(t, r, d_bits);
 }
 
 void run_fma_chain(const MmaPlan::Tables& t, const Registers& r) {
@@ -167,7 +197,7 @@ void run_integers(const MmaPlan::Tables& t, const Registers& r) {
   uint16_t rows[kMax];
   unpack(t.fragments[0].element_bits, r.a, t.a, a);
   unpack(t.fragments[1].element_bits, r.b, t.b, b);
-  unpack<32>(r.c, t.c, c);
+  unpack_c(t, r, c);
   sign_extend(t.desc.a, a, m * t.k);
   sign_extend(t.desc.b, b, full_k * n);
   const bool sparse = !t.meta.empty();
@@ -188,7 +218,7 @@ void run_integers(const MmaPlan::Tables& t, const Registers& r) {
         d[at + j] = static_cast<uint32_t>(std::clamp<int64_t>(exact, INT32_MIN, INT32_MAX));
       }
     }
-  pack(32, r.d, t.d, d);
+  pack_d(t, r, d);
 }
 
 void run_bits(const MmaPlan::Tables& t, const Registers& r) {
@@ -201,7 +231,7 @@ void run_bits(const MmaPlan::Tables& t, const Registers& r) {
     const int row = t.b[i] / 8, col = t.b[i] % 8;  // n is 8: one panel
     b[col * words + row / 32] = r.b[i / 1024][i / 32 % 32];
   }
-  unpack<32>(r.c, t.c, c);
+  unpack_c(t, r, c);
   for (int i = 0; i < m; ++i)
     for (int j = 0; j < n; ++j) {
       uint32_t sum = c[i * n + j];
@@ -211,7 +241,7 @@ void run_bits(const MmaPlan::Tables& t, const Registers& r) {
       }
       d[i * n + j] = sum;
     }
-  pack(32, r.d, t.d, d);
+  pack_d(t, r, d);
 }
 
 }  // namespace tcsim::isa

@@ -118,18 +118,21 @@ struct Row {
 /// One block of kL terms from k0 on, and c.
 template <SumOutput kOut, int kL, bool kIndexed>
 inline I8 block_sum(const TensorCoreArith& arith, const Row& row, int k0, const CTerm& c) {
-  const auto at = [&](int k) { return 8 * (kIndexed ? row.index[k] : k); };
+  const int32_t *const sig = row.sig + k0, *const exp = row.exp + k0;
+  const int32_t *const b_sig = row.b_sig + (kIndexed ? 0 : 8 * k0), *const b_exp = row.b_exp + (kIndexed ? 0 : 8 * k0);
+  const auto at = [&](int k) { return 8 * (kIndexed ? row.index[k0 + k] : k); };
   I8 e = max(c.exponent, splat(std::max(arith.min_exponent, 2 * FloatOperand::kZeroExponent)));
 #pragma GCC unroll 32
-  for (int k = k0; k < k0 + kL; ++k) e = max(e, load(row.b_exp + at(k)) + row.exp[k]);
+  for (int k = 0; k < kL; ++k) e = max(e, load(b_exp + at(k)) + exp[k]);
   D4 low_sum{}, high_sum{};
   I8 s = cut_right(c.sig, e - c.exponent);
   // A term is below 2^(F+2) and F <= 25: eight of them and c fit 32 bits.
   constexpr int group = kL < 8 ? kL : 8;
-  for (int g = k0; g < k0 + kL; g += group) {
+#pragma GCC unroll 4
+  for (int g = 0; g < kL; g += group) {
 #pragma GCC unroll 8
     for (int k = g; k < g + group; ++k)
-      s += cut_right(load(row.b_sig + at(k)) * row.sig[k], e - (load(row.b_exp + at(k)) + row.exp[k]));
+      s += cut_right(load(b_sig + at(k)) * sig[k], e - (load(b_exp + at(k)) + exp[k]));
     low_sum += __builtin_convertvector(low(s), D4);
     high_sum += __builtin_convertvector(high(s), D4);
     s = splat(0);
