@@ -6,7 +6,7 @@ Per case OUT_DIR/<name>/: kernel.ptx, case.json, a.bin b.bin c.bin [e.bin] d.bin
 Operands of a tile by tile % 6: 0 raw bits, 1 normals, 2 wide exponents, 3 cancellation and subnormals,
 4 products near the smallest exponents, 5 zeros of both signs and infinities among small values.
 """
-import json, os, subprocess, sys
+import json, os, subprocess, sys, tempfile
 import numpy as np
 import cupy
 
@@ -99,7 +99,7 @@ def load(ptx, target, where):
     path = os.path.join(where, "kernel.ptx")
     open(path, "w").write(ptx)
     load.count = getattr(load, "count", 0) + 1
-    cubin = f"/tmp/k{load.count}.cubin"  # cupy keeps modules by path: every kernel needs its own
+    cubin = os.path.join(tempfile.gettempdir(), f"k{load.count}.cubin")  # cupy keeps modules by path: every kernel needs its own
     arch = "sm_90a" if target in ("sm_90", "sm_89", "sm_75", "sm_80", "sm_70", "sm_90a") else target
     r = subprocess.run(["ptxas", f"-arch={arch}", path, "-o", cubin], capture_output=True, text=True)
     if r.returncode: raise RuntimeError(r.stderr)
@@ -206,7 +206,7 @@ def wmma_layouts(out):
                     sub = ".b1" if et == "b1" else "." + et
                     inst = f"wmma.load.{op}.sync.aligned.{layout}.{shape}.global{sub} {vec('d', regs)}, [%q20], {stride};"
                     ptx = kernel("sm_90", "ld.param.u64 %q20, [pa]; cvta.to.global.u64 %q20, %q20;\n  " + inst, [("a", 0, word), ("d", regs, word)])
-                    f = load(ptx, "sm_90", "/tmp")
+                    f = load(ptx, "sm_90", tempfile.gettempdir())
                     res = cupy.zeros((regs, 32), cupy.uint64 if word == 64 else cupy.uint32)
                     f((1,), (32,), (cupy.asarray(mem), res))
                     got = cupy.asnumpy(res).astype(np.uint64)
