@@ -103,8 +103,9 @@ struct ExecContext {
   uint32_t active = kFullMask;      // lanes of the current split, before the guard
   GlobalMemory* global = nullptr;
   WindowMemory* shared = nullptr;   // of the CTA
-  WindowMemory* local = nullptr;    // of the warp: lane-major, local_bytes each
+  WindowMemory* local = nullptr;    // of the warp: lane-major, local_stride each
   uint32_t local_bytes = 0;         // per thread
+  uint32_t local_stride = 0;        // local_bytes rounded up, so that lanes keep the alignment of any access
   const uint8_t* params = nullptr;
   uint32_t param_bytes = 0;
   const uint8_t* constants = nullptr;

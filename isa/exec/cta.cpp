@@ -97,7 +97,7 @@ void Cta::start(const Program& program, const LaunchInfo& launch, GlobalMemory& 
   locals.resize(count);
   for (uint32_t w = 0; w < count; ++w) {
     warps[w].start(program, launch, ctaid, w, sm, values_known);
-    locals[w].reset(kernel.local_bytes * kLanes);
+    locals[w].reset(warps[w].ctx.local_stride * kLanes);
     warps[w].ctx.global = &global;
     warps[w].ctx.shared = &shared;
     warps[w].ctx.local = &locals[w];

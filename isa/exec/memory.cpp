@@ -109,14 +109,16 @@ void GlobalMemory::mark_undefined(uint64_t address, uint64_t bytes) {
 bool GlobalMemory::is_undefined(uint64_t address, uint64_t bytes) const {
   Allocation* a = find(address);
   uint64_t* shadow = a ? a->shadow.load(std::memory_order_acquire) : nullptr;
-  return shadow && for_words(address - a->base, bytes, [shadow](uint64_t i, uint64_t bits) {
-           return (word(shadow, i).load(std::memory_order_relaxed) & bits) != 0;
-         });
+  if (!shadow) return false;
+  const uint64_t offset = address - a->base, shift = offset & 63;
+  if (shift + bytes <= 64 && bytes < 64)
+    return (word(shadow, offset >> 6).load(std::memory_order_relaxed) >> shift & ((1ull << bytes) - 1)) != 0;
+  return for_words(offset, bytes, [shadow](uint64_t i, uint64_t bits) { return (word(shadow, i).load(std::memory_order_relaxed) & bits) != 0; });
 }
 
 void WindowMemory::reset(uint32_t bytes) {
   bytes_ = bytes;
-  any_in_flight_ = false;
+  flying_ = 0;
   data_.assign(bytes, 0);
   undefined_.assign((bytes + 63) / 64, ~0ull);
   in_flight_.assign((bytes + 63) / 64, 0);

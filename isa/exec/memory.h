@@ -83,6 +83,14 @@ class WindowMemory {
   bool is_undefined(uint32_t offset, uint32_t bytes) const {
     return for_words(offset, bytes, [this](size_t word, uint64_t bits) { return (undefined_[word] & bits) != 0; });
   }
+  /// The same for a naturally aligned access of 1, 2, 4, ... 32 bytes, which lies in one word of the shadow.
+  bool is_undefined_aligned(uint32_t offset, uint32_t bytes) const {
+    return (undefined_[offset >> 6] >> (offset & 63) & ((1ull << bytes) - 1)) != 0;
+  }
+  void mark_written_aligned(uint32_t offset, uint32_t bytes) {
+    undefined_[offset >> 6] &= ~(((1ull << bytes) - 1) << (offset & 63));
+  }
+  bool any_in_flight() const { return flying_ != 0; }
   /// A cp.async was issued to these bytes: undefined and in flight until land(). False: some were in flight already.
   bool fly(uint32_t offset, uint32_t bytes) {
     bool clean = true;
@@ -92,7 +100,7 @@ class WindowMemory {
       undefined_[word] |= bits;
       return false;
     });
-    any_in_flight_ = true;
+    flying_ += bytes;
     return clean;
   }
   void land(uint32_t offset, uint32_t bytes) {
@@ -101,9 +109,10 @@ class WindowMemory {
       undefined_[word] &= ~bits;
       return false;
     });
+    flying_ -= std::min(flying_, uint64_t{bytes});
   }
   bool is_in_flight(uint32_t offset, uint32_t bytes) const {
-    return any_in_flight_ &&
+    return flying_ != 0 &&
            for_words(offset, bytes, [this](size_t word, uint64_t bits) { return (in_flight_[word] & bits) != 0; });
   }
 
@@ -121,7 +130,7 @@ class WindowMemory {
     return false;
   }
   uint32_t bytes_ = 0;
-  bool any_in_flight_ = false;  // ever, since reset
+  uint64_t flying_ = 0;              // bytes of copies in flight
   std::vector<uint8_t> data_;
   std::vector<uint64_t> undefined_;  // one bit per byte
   std::vector<uint64_t> in_flight_;

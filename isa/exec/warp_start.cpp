@@ -115,6 +115,7 @@ void Warp::start(const Program& program, const LaunchInfo& launch, Dim3 ctaid, u
   ctx.constants = launch.constants.data();
   ctx.constant_bytes = static_cast<uint32_t>(launch.constants.size());
   ctx.local_bytes = kernel.local_bytes;
+  ctx.local_stride = (kernel.local_bytes + 31) & ~31u;
   ctx.generation = launch.generation;
   ctx.values_known = values_known;
   ctx.addresses_only = ctx.data_unknown = false;

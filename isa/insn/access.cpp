@@ -125,7 +125,7 @@ bool locate(ExecContext& ctx, const Inst&, Space space, const uint64_t* address,
     case Space::local:
       if (!locate_window(ctx, space, ctx.local->data(), ctx.local_bytes, address, bytes, mask, out)) return false;
       each_lane(mask, [&](int l) {
-        out.at[l] += static_cast<size_t>(l) * ctx.local_bytes;
+        out.at[l] += static_cast<size_t>(l) * ctx.local_stride;
         access.address[l] = address[l] / 4 * 128 + static_cast<uint64_t>(l) * 4 + address[l] % 4;
       });
       return true;
@@ -139,12 +139,50 @@ bool locate(ExecContext& ctx, const Inst&, Space space, const uint64_t* address,
   return false;
 }
 
-void check_read(ExecContext& ctx, const Located& at) {
-  if (at.space == Space::param || at.space == Space::constant) return;
-  if (at.space == Space::global && !ctx.global->any_undefined()) return;
+namespace {
+
+/// True when a lane reads undefined bytes; ranges are naturally aligned (locate has checked).
+bool any_undefined(ExecContext& ctx, const Located& at) {
   bool any = false;
-  each_lane(at.mask, [&](int l) { any |= is_undefined(ctx, at, l); });
-  if (!any) [[likely]] return;
+  switch (at.space) {
+    case Space::shared:
+    case Space::local: {
+      const WindowMemory& window = at.space == Space::shared ? *ctx.shared : *ctx.local;
+      const uint8_t* base = window.data();
+      each_lane(at.mask, [&](int l) { any |= window.is_undefined_aligned(static_cast<uint32_t>(at.at[l] - base), at.bytes); });
+      return any;
+    }
+    case Space::global:
+      if (!ctx.global->any_undefined()) return false;
+      each_lane(at.mask, [&](int l) { any |= ctx.global->is_undefined(ctx.fx.access.address[l], at.bytes); });
+      return any;
+    default: return false;
+  }
+}
+
+[[gnu::cold]] void note_overwritten(ExecContext& ctx, const Located& at) {
+  each_lane(at.mask, [&](int l) {
+    const auto offset = static_cast<uint32_t>(at.at[l] - ctx.shared->data());
+    if (ctx.shared->is_in_flight(offset, at.bytes)) ctx.hazard(kOverwriteInFlight, l, offset);
+  });
+}
+
+void note_window_write(const Located& at, WindowMemory& window, bool unknown) {
+  const uint8_t* base = window.data();
+  if (unknown) {
+    each_lane(at.mask, [&](int l) { window.mark_undefined(static_cast<uint32_t>(at.at[l] - base), at.bytes); });
+    return;
+  }
+  // Mostly everything was written before: look first, for that loop has no chain through memory.
+  bool any = false;
+  each_lane(at.mask, [&](int l) { any |= window.is_undefined_aligned(static_cast<uint32_t>(at.at[l] - base), at.bytes); });
+  if (any) each_lane(at.mask, [&](int l) { window.mark_written_aligned(static_cast<uint32_t>(at.at[l] - base), at.bytes); });
+}
+
+}  // namespace
+
+void check_read(ExecContext& ctx, const Located& at) {
+  if (!any_undefined(ctx, at)) [[likely]] return;
   each_lane(at.mask, [&](int l) {
     if (!is_undefined(ctx, at, l)) return;
     const bool flying = at.space == Space::shared && ctx.shared->is_in_flight(static_cast<uint32_t>(at.at[l] - ctx.shared->data()), at.bytes);
@@ -155,23 +193,10 @@ void check_read(ExecContext& ctx, const Located& at) {
 
 void note_write(ExecContext& ctx, const Located& at) {
   switch (at.space) {
-    case Space::shared: {
-      WindowMemory& shared = *ctx.shared;
-      each_lane(at.mask, [&](int l) {
-        const auto offset = static_cast<uint32_t>(at.at[l] - shared.data());
-        if (shared.is_in_flight(offset, at.bytes)) [[unlikely]] ctx.hazard(kOverwriteInFlight, l, offset);
-        if (ctx.data_unknown) shared.mark_undefined(offset, at.bytes);
-        else shared.mark_written(offset, at.bytes);
-      });
-      return;
-    }
-    case Space::local:
-      each_lane(at.mask, [&](int l) {
-        const auto offset = static_cast<uint32_t>(at.at[l] - ctx.local->data());
-        if (ctx.data_unknown) ctx.local->mark_undefined(offset, at.bytes);
-        else ctx.local->mark_written(offset, at.bytes);
-      });
-      return;
+    case Space::shared:
+      if (ctx.shared->any_in_flight()) [[unlikely]] note_overwritten(ctx, at);
+      return note_window_write(at, *ctx.shared, ctx.data_unknown);
+    case Space::local: return note_window_write(at, *ctx.local, ctx.data_unknown);
     case Space::global:
       if (ctx.data_unknown) {
         each_lane(at.mask, [&](int l) { ctx.global->mark_undefined(ctx.fx.access.address[l], at.bytes); });

@@ -4,8 +4,11 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdio>
 #include <map>
+#include <memory>
 #include <mutex>
+#include <tuple>
 
 #include "isa/insn/access.h"
 #include "isa/insn/operands.h"
@@ -99,10 +102,40 @@ std::string bind_movmatrix(Inst& inst, const Decoded& d) {
 struct WmmaPlan {
   WmmaAccess access;
   uint64_t default_stride = 0;  // elements
-  struct Round { uint32_t first, count, mask, bits; };
+  struct Round {
+    uint32_t first, count, mask, bits;
+    bool repeats;  // loads the same bytes as an earlier round (registers that hold copies): the hardware moves registers
+  };
   std::vector<WmmaPiece> pieces;  // by round
   std::vector<Round> rounds;
+  // What ptxas makes of loads of 8- and 16-bit fragments from shared memory: ldmatrix. (major, minor) element of the
+  // 16-byte row that each lane addresses; empty when it does not.
+  struct Rows { uint32_t mask; std::array<std::pair<int, int>, kLanes> row; };
+  std::vector<Rows> ldmatrix;
 };
+
+/// 8x8 matrices of 16-bit cells that cover the fragment, four an instruction. 8-bit elements only along K: ldmatrix
+/// transposes 16-bit cells, not bytes.
+void add_ldmatrix(WmmaPlan& plan, MatrixRole role, MatrixOrder order) {
+  const FragmentMap& map = plan.access.map();
+  const bool along_k = (role == MatrixRole::a) == (order == MatrixOrder::row);
+  const int element = map.element_bits();
+  if ((role != MatrixRole::a && role != MatrixRole::b) || (element != 16 && (element != 8 || !along_k))) return;
+  const int major = order == MatrixOrder::row ? map.rows() : map.cols(), minor = order == MatrixOrder::row ? map.cols() : map.rows();
+  const int per_row = 128 / element;
+  std::vector<std::pair<int, int>> matrices;
+  for (int x = 0; x < minor; x += per_row)
+    for (int y = 0; y < major; y += 8) matrices.emplace_back(y, x);
+  for (size_t first = 0; first < matrices.size(); first += 4) {
+    const size_t count = std::min<size_t>(4, matrices.size() - first);
+    WmmaPlan::Rows rows{count == 4 ? kFullMask : (1u << 8 * count) - 1, {}};
+    for (size_t l = 0; l < 8 * count; ++l) {
+      const auto [y, x] = matrices[first + l / 8];
+      rows.row[l] = {y + static_cast<int>(l % 8), x};
+    }
+    plan.ldmatrix.push_back(rows);
+  }
+}
 
 std::shared_ptr<const WmmaPlan> wmma_plan(MatrixShape shape, MatrixRole role, Type type, MatrixOrder order) {
   using Key = std::tuple<int, int, int, MatrixRole, Type, MatrixOrder>;
@@ -113,23 +146,27 @@ std::shared_ptr<const WmmaPlan> wmma_plan(MatrixShape shape, MatrixRole role, Ty
   if (plan) return plan;
   auto access = WmmaAccess::make(shape, role, type, order);
   if (!access) return nullptr;
-  auto made = std::make_shared<WmmaPlan>(WmmaPlan{*std::move(access), 0, {}, {}});
+  auto made = std::make_shared<WmmaPlan>(WmmaPlan{*std::move(access), 0, {}, {}, {}});
   made->default_stride = static_cast<uint64_t>(order == MatrixOrder::row ? made->access.cols() : made->access.rows());
   std::array<std::vector<WmmaPiece>, kLanes> by_lane;
   for (const WmmaPiece& p : made->access.pieces()) by_lane[p.lane].push_back(p);
   size_t longest = 0;
   for (const auto& lane : by_lane) longest = std::max(longest, lane.size());
   for (size_t k = 0; k < longest; ++k) {
-    WmmaPlan::Round round{static_cast<uint32_t>(made->pieces.size()), 0, 0, 0};
+    WmmaPlan::Round round{static_cast<uint32_t>(made->pieces.size()), 0, 0, 0, true};
     for (const auto& lane : by_lane) {
       if (k >= lane.size()) continue;
-      made->pieces.push_back(lane[k]);
+      const WmmaPiece& p = lane[k];
+      round.repeats &= std::any_of(lane.begin(), lane.begin() + static_cast<ptrdiff_t>(k),
+                                   [&p](const WmmaPiece& q) { return q.row == p.row && q.col == p.col && q.bits == p.bits; });
+      made->pieces.push_back(p);
       round.mask |= 1u << lane[k].lane;
       round.bits = std::max<uint32_t>(round.bits, lane[k].bits);
       ++round.count;
     }
     made->rounds.push_back(round);
   }
+  add_ldmatrix(*made, role, order);
   plan = made;
   return plan;
 }
@@ -162,6 +199,29 @@ void store_piece(ExecContext& ctx, const Inst& inst, const WmmaPiece& p, uint8_t
   }
   const uint32_t raw = ctx.src<uint32_t>(s)[p.lane] >> p.bit;
   std::memcpy(at, &raw, p.bits / 8);
+}
+
+void add_access(Effects& fx, const Access& access) {
+  if (fx.more.size() <= fx.more_count) fx.more.resize(fx.more_count + 1u);
+  fx.more[fx.more_count++] = access;
+}
+
+void report_ldmatrix(ExecContext& ctx, const WmmaPlan& plan, uint64_t base, uint64_t stride) {
+  Effects& fx = ctx.fx;
+  fx.more_count = 0;
+  bool first = true;
+  for (const WmmaPlan::Rows& rows : plan.ldmatrix) {
+    Access access = fx.access;
+    access.kind = AccessKind::ldmatrix;
+    access.bytes = 16;
+    access.mask = rows.mask;
+    for (size_t l = 0; l < kLanes; ++l)
+      access.address[l] = base + (static_cast<uint64_t>(rows.row[l].first) * stride + static_cast<uint64_t>(rows.row[l].second)) *
+                                     static_cast<uint64_t>(plan.access.map().element_bits()) / 8;
+    if (first) fx.access = access;
+    else add_access(fx, access);
+    first = false;
+  }
 }
 
 /// The address must be the same in all lanes (PTX ISA, "wmma.load"); each lane's own is used. aux: 1 row-major.
@@ -198,13 +258,12 @@ void run_wmma_move(ExecContext& ctx, const Inst& inst, uint32_t mask) {
           });
       }
       if (!first) {
-        Effects& fx = ctx.fx;
-        if (fx.more.size() <= fx.more_count) fx.more.resize(fx.more_count + 1u);
-        fx.more[fx.more_count++] = fx.access;
-        fx.access = saved;
+        if (!round.repeats) add_access(ctx.fx, ctx.fx.access);
+        ctx.fx.access = saved;
       }
       first = false;
     }
+    if (load && space == Space::shared && !plan.ldmatrix.empty()) report_ldmatrix(ctx, plan, base[std::countr_zero(lanes)], stride ? stride[std::countr_zero(lanes)] : plan.default_stride);
   });
 }
 
@@ -232,7 +291,8 @@ std::string bind_wmma_move(Inst& inst, const Decoded& d, bool load) {
     if (auto e = expect_group(inst, 2, d, 32, false, false); !e.empty()) return e;
   inst.space = space_of(inst, d, address);
   const bool shared = inst.space == Space::shared;
-  inst.timing = load ? (shared ? TimingClass::lds : TimingClass::ldg) : shared ? TimingClass::sts : TimingClass::stg;
+  inst.timing = load ? (!shared ? TimingClass::ldg : plan->ldmatrix.empty() ? TimingClass::lds : TimingClass::ldsm)
+                     : shared ? TimingClass::sts : TimingClass::stg;
   return {};
 }
 

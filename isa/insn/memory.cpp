@@ -27,6 +27,10 @@ void load_element(ExecContext& ctx, const Operand& d, const Located& at, uint32_
   }
   if constexpr (B <= 4) {
     uint32_t* r = ctx.reg<uint32_t>(d.slot);
+    if (B == 4 && at.mask == kFullMask && d.bit_width == 32) {  // by far the commonest
+      for (int l = 0; l < kLanes; ++l) std::memcpy(r + l, at.at[l] + offset, 4);
+      return;
+    }
     const int shift = 32 - 8 * B;
     const uint32_t keep = d.bit_width < 32 ? (1u << d.bit_width) - 1 : ~0u;
     each_lane(at.mask, [&](int l) {
