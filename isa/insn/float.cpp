@@ -70,11 +70,15 @@ ExecFn exec_f32x2(RoundingMode rounding, bool ftz) {
 
 // ---- f64 ----
 
-/// A NaN result is the first NaN source made quiet (as the host does); an invalid operation gives the positive NaN.
-inline double add_f64(double a, double b) { return a + b; }
-inline double sub_f64(double a, double b) { return a - b; }
-inline double mul_f64(double a, double b) { return a * b; }
-inline double fma_f64(double a, double b, double c) { return std::fma(a, b, c); }
+/// A NaN result is the last NaN source made quiet (H200), spelled out because a compiler may exchange the operands of + and *.
+inline double quiet(double x) { return double_of(bits64(x) | 0x0008000000000000u); }
+inline double add_f64(double a, double b) { return b == b ? a + b : quiet(b); }
+inline double sub_f64(double a, double b) { return b == b ? a - b : quiet(b); }
+inline double mul_f64(double a, double b) { return b == b ? a * b : quiet(b); }
+inline double fma_f64(double a, double b, double c) {
+  const double r = std::fma(a, b, c);
+  return c == c ? (b == b ? r : quiet(b)) : quiet(c);
+}
 inline double div_f64(double a, double b) { return a / b; }
 inline double rcp_f64(double a) { return 1.0 / a; }
 inline double sqrt_f64(double a) { return std::sqrt(a); }

@@ -78,9 +78,10 @@ std::string bind_neg(Inst& inst, const Decoded& d) {
 template <class Fmt>
 uint16_t cut(float x) {
   // The chip's intermediate is short enough that what lies next to a value of the format is that value (tanh of 9 is 1).
-  const float near = fp::float_of((fp::bits32(x) + 8u) & ~15u);
+  const float near = fp::float_of((fp::bits32(x) + 2u) & ~3u);
   const double r = conversion::round_to<typename Fmt::Grid>(static_cast<double>(near), kRoundZero);
-  return Fmt::narrow(std::fabs(x) > static_cast<float>(Fmt::Grid::max) ? x * 2.0f : static_cast<float>(r));  // beyond the format: infinity
+  const bool beyond = !(std::fabs(x) <= static_cast<float>(Fmt::Grid::max));  // infinity, or NaN
+  return Fmt::narrow(beyond ? x * 2.0f : static_cast<float>(r));
 }
 template <class Fmt>
 uint16_t tanh_half(uint16_t a) { return cut<Fmt>(approx::hyperbolic_tangent(Fmt::widen(a))); }

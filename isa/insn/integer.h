@@ -131,12 +131,17 @@ inline uint32_t fns(uint32_t bits, uint32_t base, int32_t offset) {
 template <class U>
 constexpr U low_bits(uint32_t n) { return n >= 8 * sizeof(U) ? static_cast<U>(~U{0}) : static_cast<U>((U{1} << n) - 1); }
 
+/// Position and length of a bit field. The manual wants 0..255; the 32-bit instruction takes the low 8 bits, the sequence for
+/// 64 bits counts anything larger as 255 (H200).
+template <class T>
+constexpr uint32_t field_operand(uint32_t x) { return sizeof(T) == 8 ? (x > 255 ? 255u : x) : x & 0xff; }
+
 struct Bfe {
   template <class T>
   static T f(T a, uint32_t b, uint32_t c) {
     using U = Unsigned<T>;
     constexpr uint32_t width = 8 * sizeof(T);
-    const uint32_t pos = b & 0xff, len = c & 0xff;
+    const uint32_t pos = field_operand<T>(b), len = field_operand<T>(c);
     const U field = (pos >= width ? U{0} : static_cast<U>(static_cast<U>(a) >> pos)) & low_bits<U>(len);
     if (!std::is_signed_v<T> || len == 0) return static_cast<T>(field);
     const uint32_t sign_pos = pos + len - 1 < width - 1 ? pos + len - 1 : width - 1;
@@ -149,7 +154,7 @@ struct Bfi {
   template <class T>
   static T f(T a, T b, uint32_t c, uint32_t d) {
     constexpr uint32_t width = 8 * sizeof(T);
-    const uint32_t pos = c & 0xff, len = d & 0xff;
+    const uint32_t pos = field_operand<T>(c), len = field_operand<T>(d);
     const T mask = pos >= width ? T{0} : static_cast<T>(low_bits<T>(len) << pos);
     const T field = pos >= width ? T{0} : static_cast<T>(a << pos);
     return static_cast<T>((b & ~mask) | (field & mask));
