@@ -118,7 +118,7 @@ bool locate(ExecContext& ctx, const Inst&, Space space, const uint64_t* address,
   access.bytes = static_cast<uint8_t>(bytes);
   access.cache_global = false;
   access.mask = mask;
-  std::memcpy(access.address.data(), address, sizeof(access.address));
+  if (address != access.address.data()) std::memcpy(access.address.data(), address, sizeof(access.address));
   switch (space) {
     case Space::global: return locate_global(ctx, address, bytes, mask, out);
     case Space::shared: return locate_window(ctx, space, ctx.shared->data(), ctx.shared->size(), address, bytes, mask, out);

@@ -46,16 +46,16 @@ void note_write(ExecContext& ctx, const Located& at);
 /// Runs f(space, lanes, addresses) for each state space that the lanes address; `space` is the instruction's.
 template <class F>
 inline void for_spaces(ExecContext& ctx, const Operand& op, Space space, uint32_t mask, F&& f) {
-  std::array<uint64_t, kLanes> address;
-  lane_addresses(ctx, op, mask, address.data());
+  uint64_t* address = ctx.fx.access.address.data();  // where locate() wants them
+  lane_addresses(ctx, op, mask, address);
   if (space != Space::generic) {
-    f(space == Space::shared_cluster ? Space::shared : space, mask, address.data());
+    f(space == Space::shared_cluster ? Space::shared : space, mask, address);
     return;
   }
   for (uint32_t rest = mask; rest && ctx.fx.control == Control::next;) {
     Space found;
-    const uint32_t lanes = same_space(address.data(), rest, found);
-    f(found, lanes, address.data());
+    const uint32_t lanes = same_space(address, rest, found);
+    f(found, lanes, address);
     rest &= ~lanes;
   }
 }

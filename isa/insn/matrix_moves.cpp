@@ -29,10 +29,10 @@ bool locate_rows(ExecContext& ctx, const Inst& inst, const Operand& op, uint32_t
     ctx.fault("illegal-instruction", std::countr_zero(rows & ~mask), 0, "a lane that has exited or does not exist gives a row address");
     return false;
   }
-  std::array<uint64_t, kLanes> address;
-  lane_addresses(ctx, op, mask, address.data());
+  uint64_t* address = ctx.fx.access.address.data();
+  lane_addresses(ctx, op, mask, address);
   if (op.bit_width == 64) each_lane(mask, [&](int l) { address[l] &= (1ull << 40) - 1; });
-  return locate(ctx, inst, Space::shared, address.data(), 16, 16, rows, kind, at);
+  return locate(ctx, inst, Space::shared, address, 16, 16, rows, kind, at);
 }
 
 void registers(ExecContext& ctx, const Inst& inst, int group, std::array<uint32_t*, 4>& out) {
@@ -231,7 +231,9 @@ void run_wmma_move(ExecContext& ctx, const Inst& inst, uint32_t mask) {
   const bool load = inst.op == Op::wmma_load, row_major = inst.aux != 0;
   const Operand& address_operand = inst.operand(load ? 1 : 0);
   const uint32_t* stride = inst.group_count > 2 ? ctx.src<uint32_t>(inst.operand(2)) : nullptr;
-  for_spaces(ctx, address_operand, inst.space, mask, [&](Space space, uint32_t lanes, const uint64_t* base) {
+  for_spaces(ctx, address_operand, inst.space, mask, [&](Space space, uint32_t lanes, const uint64_t* address_of) {
+    std::array<uint64_t, kLanes> base;  // a copy: each round's locate() overwrites the addresses
+    std::copy_n(address_of, kLanes, base.begin());
     bool first = true;
     for (const WmmaPlan::Round& round : plan.rounds) {
       std::array<uint64_t, kLanes> address{};
