@@ -1,4 +1,5 @@
 // tcsim arch list | show NAME | diff A B
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <unistd.h>
 

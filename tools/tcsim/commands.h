@@ -1,9 +1,12 @@
 // The program's sub-commands, one file each. A function adds its options to the command line and returns what runs it.
 #pragma once
-#include <CLI/CLI.hpp>
 #include <functional>
 #include <string>
 #include <vector>
+
+namespace CLI {
+class App;
+}
 
 namespace tcsim::tool {
 

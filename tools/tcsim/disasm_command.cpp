@@ -1,4 +1,5 @@
 // tcsim disasm KERNEL: the decoded instructions, with basic blocks, branch targets and source lines.
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include <memory>

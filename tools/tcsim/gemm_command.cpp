@@ -1,4 +1,5 @@
 // tcsim gemm: emits a GEMM kernel as PTX with its launch file, and simulates it.
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include <memory>

@@ -1,4 +1,5 @@
 // tcsim: simulates GEMM kernels of NVIDIA tensor-core GPUs from their PTX.
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include <cstdio>

@@ -1,5 +1,6 @@
 // For tests: runs the built program in a folder of its own and keeps what it said.
 #pragma once
+#include <fmt/format.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -53,7 +54,7 @@ class Sandbox {
   Outcome run(const std::string& arguments) const {
     const std::filesystem::path logs = folder_.string() + "-logs";
     std::filesystem::create_directories(logs);
-    const std::string command = "cd '" + folder_.string() + "' && '" TCSIM_PROGRAM "' " + arguments + " >'" + (logs / "out").string() + "' 2>'" + (logs / "err").string() + "' </dev/null";
+    const std::string command = fmt::format("cd '{}' && '{}' {} >'{}' 2>'{}' </dev/null", folder_.string(), TCSIM_PROGRAM, arguments, (logs / "out").string(), (logs / "err").string());
     const int status = std::system(command.c_str());
     Outcome result;
     result.code = WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + WTERMSIG(status);

@@ -1,4 +1,5 @@
 // tcsim run KERNEL: one kernel with a launch file; without one, prints the parameters and a launch file to fill in.
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include <memory>

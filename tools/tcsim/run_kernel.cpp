@@ -19,8 +19,6 @@
 namespace tcsim::tool {
 namespace {
 
-const std::vector<std::string> kModes = {"full", "timing", "functional"}, kOrders = {"eager", "late", "random"};
-
 std::pair<std::string, std::string> split(const std::string& text) {
   const size_t at = text.find('=');
   return at == std::string::npos ? std::pair{text, std::string()} : std::pair{text.substr(0, at), text.substr(at + 1)};
@@ -143,8 +141,12 @@ class Run {
   std::string json_text() const {
     if (reports_.size() == 1) return sim::write_json(reports_[0]);
     std::string text = "[\n";
-    for (size_t i = 0; i < reports_.size(); ++i) text += (i ? ",\n" : "") + sim::write_json(reports_[i]);
-    return text + "]\n";
+    for (size_t i = 0; i < reports_.size(); ++i) {
+      if (i > 0) text += ",\n";
+      text += sim::write_json(reports_[i]);
+    }
+    text += "]\n";
+    return text;
   }
 
   void write_dumps() {
@@ -181,25 +183,6 @@ class Run {
 };
 
 }  // namespace
-
-void add_run_options(CLI::App& app, RunOptions& o) {
-  app.add_option("--arch", o.arch, "machine: a name of `tcsim arch list` or a TOML file")->capture_default_str();
-  app.add_option("--set", o.set, "SECTION.KEY=VALUE: change a value of the machine (may be repeated)")->allow_extra_args(false);
-  app.add_option("--mode", o.mode, "full (time and values), timing (no matrix values) or functional (no time)")->check(CLI::IsMember(kModes))->capture_default_str();
-  app.add_option("--threads", o.threads, "host threads; the result is the same with any number")->check(CLI::Range(1, 1024))->capture_default_str();
-  app.add_option("--regs", o.registers, "registers a thread, as ptxas reports them")->check(CLI::Range(1, 255));
-  app.add_option("--seed", o.seed, "of buffers without a seed and of --async random")->capture_default_str();
-  app.add_option("--async", o.async, "functional mode: when asynchronous copies take effect")->check(CLI::IsMember(kOrders));
-  app.add_flag("--warm", o.warm, "start with the caches as the same kernel left them");
-  app.add_flag("--strict", o.strict, "warnings make the exit code 3");
-  app.add_flag("--quiet", o.quiet, "print errors only");
-  app.add_option("--json", o.json, "write the report as JSON (- for stdout)");
-  app.add_option("--ncu-csv", o.ncu_csv, "write the metrics as the raw page of ncu --csv (- for stdout)");
-  app.add_option("--dump", o.dump, "BUFFER=FILE: write a buffer after the run, raw or .npy (may be repeated)")->allow_extra_args(false);
-  app.add_option("--html", o.html, "(not in this release)");
-  app.add_option("--timeline", o.timeline, "(not in this release)");
-  app.add_option("--record", o.record, "(not in this release)");
-}
 
 int check_usage(const RunOptions& o) {
   for (const auto& [value, name] : {std::pair{&o.html, "--html"}, {&o.timeline, "--timeline"}, {&o.record, "--record"}})

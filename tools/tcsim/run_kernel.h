@@ -1,7 +1,6 @@
 // Runs a kernel with a launch file in one of the modes, checks the result and writes what was asked for. Shared by
 // `tcsim run`, `tcsim gemm` and `tcsim validate`.
 #pragma once
-#include <CLI/CLI.hpp>
 #include <optional>
 #include <string>
 #include <utility>

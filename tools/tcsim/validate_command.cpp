@@ -1,4 +1,5 @@
 // tcsim validate: simulates the launches of measurement tables and prints measured against simulated.
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include <atomic>
