@@ -60,11 +60,16 @@ class Builder {
 
   void add_instruction(int32_t i) {
     const InstInfo& info = fn_.insts[i];
+    const size_t carrier = info.home >= 0 ? static_cast<size_t>(info.home) : info.ops.size() - 1;
     int32_t last = -1;
-    for (size_t k = 0; k < info.ops.size(); ++k) last = add_node(k + 1 == info.ops.size() ? i : -1, info.ops[k], i);
+    for (size_t k = 0; k < info.ops.size(); ++k) {
+      const int32_t node = add_node(k == carrier ? i : -1, info.ops[k], i);
+      if (k == carrier) last = node;
+    }
     if (last < 0) last = add_node(i, -1, i);
     home_[i - static_cast<int32_t>(block_.first)] = last;
-    for (size_t k = 0; k + 1 < info.ops.size(); ++k) edge(node_of(info.ops[k]), last, 0);
+    for (size_t k = 0; k < carrier && k < info.ops.size(); ++k) edge(node_of(info.ops[k]), last, 0);
+    for (size_t k = carrier + 1; k < info.ops.size(); ++k) edge(last, node_of(info.ops[k]), 0);
     // Semantics: the instruction runs after those whose results it reads, before those that change what it reads.
     for (int32_t reg : info.uses) {
       edge(last_write_[reg], last, 0);

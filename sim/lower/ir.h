@@ -52,7 +52,8 @@ enum class Fate : uint8_t { dead, rider, op };  // rider: runs for its semantics
 struct InstInfo {
   Fate fate = Fate::dead;
   bool live = false, selected = false;
-  std::vector<int32_t> ops;                             // the last one carries the semantics
+  std::vector<int32_t> ops;
+  int32_t home = -1;                                    // index in ops of the one that runs the semantics; -1: the last
   std::vector<std::pair<ValueId, ValueId>> copies;      // scoreboard copies (to, from)
   std::vector<int32_t> defs, uses;                      // registers
 };

@@ -32,16 +32,66 @@ void Selector::select_matrix(int32_t i) {
   fn_.ops[op].mma_row = index;
 }
 
+namespace {
+
+/// What ptxas makes of wmma.load and wmma.store (counted in its sm_80 output of one-instruction kernels): fragments of
+/// 8- and 16-bit A and B in shared memory come by one LDSM, all else by plain accesses, two neighbours at a time where
+/// the layout has them side by side; 16-bit fragments in the other layout from global memory are transposed by MOVM.
+struct WmmaMoves {
+  TimingClass timing;
+  uint32_t accesses = 1, transposes = 0;
+};
+
+WmmaMoves wmma_moves(const Inst& inst, bool load, bool shared) {
+  const bool row = inst.aux != 0;
+  const bool a = has_mod(inst, "a"), b = has_mod(inst, "b");
+  const int bits = isa::bits(inst.type);
+  const auto registers = static_cast<uint32_t>(inst.group(load ? 0 : 1).size());
+  WmmaMoves moves{inst.timing};
+  if ((a || b) && bits <= 16) {
+    const bool straight = a == row;  // A by rows and B by columns lie as the tensor core reads them
+    if (shared && (bits == 16 || straight)) {
+      moves.timing = TimingClass::ldsm;
+    } else if (bits == 16) {
+      moves.accesses = 4;
+      moves.transposes = straight ? 0 : 4;
+    } else {
+      moves.accesses = straight ? registers : 4 * registers;
+    }
+    return moves;
+  }
+  moves.accesses = (a || b) || !row ? registers : std::max(1u, registers / 2);
+  return moves;
+}
+
+}  // namespace
+
 void Selector::select_wmma_move(int32_t i) {
   const Inst& inst = fn_.inst(i);
-  Values uses;
+  Values address, data;
   const bool load = inst.op == Op::wmma_load;
   const bool shared = inst.space == isa::Space::shared;
   uses_global_ |= !shared;
-  add_address(uses, inst.operand(load ? 1 : 0), i, shared);
-  for (int g = load ? 2 : 1; g < inst.group_count; ++g)
-    for (const Operand& operand : inst.group(g)) add_register(uses, operand, i);
-  emit_result(i, inst.timing, uses);
+  // Lane offsets follow from the stride alone and are shared between accesses; each address adds its base to them.
+  add_address(address, inst.operand(load ? 1 : 0), i, shared);
+  if (inst.group_count > 2) add_reads(address, inst.operand(2), i);
+  Values at{step(i, TimingClass::alu, address, true)};
+  if (!shared) at.push_back(step(i, TimingClass::alu, {at[0]}, true));
+  if (!load)
+    for (const Operand& operand : inst.group(1)) add_register(data, operand, i);
+  const WmmaMoves moves = wmma_moves(inst, load, shared);
+  Values uses = at;
+  uses.insert(uses.end(), data.begin(), data.end());
+  for (uint32_t k = 1; k < moves.accesses; ++k) emit(i, moves.timing, uses);
+  if (moves.transposes == 0) {
+    emit_result(i, moves.timing, uses);
+    return;
+  }
+  // The instruction runs with its last access; the transposes follow it.
+  const ValueId loaded = step(i, moves.timing, uses);
+  fn_.insts[i].home = static_cast<int32_t>(fn_.insts[i].ops.size()) - 1;
+  for (uint32_t k = 1; k < moves.transposes; ++k) emit(i, TimingClass::movm, {loaded});
+  emit_result(i, TimingClass::movm, {loaded});
 }
 
 }  // namespace tcsim::sim::lowering
