@@ -12,7 +12,7 @@ namespace tcsim::isa {
 namespace {
 
 // flags: how many bytes of the source are read.
-constexpr uint32_t kAllBytes = 0, kSourceSize = 1, kIgnoreSource = 2, kModes = 3, kBypassL1 = 4;
+constexpr uint32_t kSourceSize = 1, kIgnoreSource = 2, kModes = 3, kBypassL1 = 4;
 
 /// Bytes to read per lane; the rest of the destination becomes zeros.
 bool source_bytes(ExecContext& ctx, const Inst& inst, uint32_t mask, uint32_t size, std::array<uint8_t, kLanes>& bytes) {

@@ -1,5 +1,7 @@
 // Matrix instructions as PTX: operands reach the right registers and addresses. Their arithmetic and fragment maps are
 // tested in isa/matrix and isa/layout; here the products are small integers, exact in every format.
+#include <bit>
+
 #include "isa/exec/ptx_harness.h"
 
 namespace tcsim::isa {
@@ -92,6 +94,24 @@ TEST(Mma, F16ProductWithF32Accumulator) {
   }
 }
 
+// A = 1 everywhere; B = 1 in rows 0, 1 of each four and 3 in rows 2, 3. Metadata 0100 picks rows 0, 1 and 1110 rows 2, 3:
+// 16 stored elements a row give 16 or 48. Register i of B holds rows 8 i + 2 (l % 4), + 1, so odd lanes hold rows 2, 3.
+TEST(MmaSp, MetadataAndSelectorReachTheProduct) {
+  for (const bool high : {false, true})
+    for (const int selector : {0, 1}) {
+      PtxHarness h;
+      h.run(fmt::format(R"(
+        and.b32 %r1, %tid_x, 1; setp.eq.u32 %p1, %r1, 1; mov.u32 %r2, 0x3c003c00; selp.b32 %r3, 0x42004200, %r2, %p1;
+        mov.u32 %r4, {:#x}; mov.f32 %f1, 0f00000000;
+        mma.sp::ordered_metadata.sync.aligned.m16n8k32.row.col.f32.f16.f16.f32 {{%f3, %f4, %f5, %f6}}, {{%r2, %r2, %r2, %r2}},
+          {{%r3, %r3, %r3, %r3}}, {{%f1, %f1, %f1, %f1}}, %r4, {};
+        st.global.v4.f32 [%out], {{%f3, %f4, %f5, %f6}};)", high ? 0xeeeeeeeeu : 0x44444444u, selector));
+      ASSERT_TRUE(h.ok()) << h.messages();
+      for (uint32_t t = 0; t < 32; ++t)
+        for (size_t w = 0; w < 4; ++w) EXPECT_EQ(std::bit_cast<float>(h.at(t, w)), high ? 48.0f : 16.0f);
+    }
+}
+
 TEST(Mma, OperandCountIsChecked) {
   PtxHarness h;
   h.run("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%f3, %f4, %f5, %f6}, {%r10, %r11}, {%r14, %r15}, {%f1, %f2, %f2, %f1};");
@@ -135,6 +155,19 @@ TEST(Wmma, LoadMultiplyStoreRoundTrip) {
       EXPECT_EQ(std::bit_cast<float>(h.at(static_cast<size_t>(at / 8), static_cast<size_t>(at % 8))), static_cast<float>(sum)) << i << " " << j;
     }
   EXPECT_TRUE(h.diags.all().empty()) << h.messages();
+}
+
+// All A are 2 and all B are -3: 16 products of -6 on a C of 100.
+TEST(Wmma, Int8) {
+  PtxHarness h;
+  h.run(R"(
+    mov.u32 %r1, 0x02020202; mov.u32 %r2, 0xfdfdfdfd; mov.u32 %r3, 100;
+    wmma.mma.sync.aligned.row.col.m16n16k16.s32.s8.s8.s32 {%r10, %r11, %r12, %r13, %r14, %r15, %r16, %r17}, {%r1, %r1}, {%r2, %r2},
+      {%r3, %r3, %r3, %r3, %r3, %r3, %r3, %r3};
+    st.global.v4.u32 [%out], {%r10, %r11, %r12, %r13}; st.global.v4.u32 [%out+16], {%r14, %r15, %r16, %r17};)");
+  ASSERT_TRUE(h.ok()) << h.messages();
+  for (uint32_t t = 0; t < 32; ++t)
+    for (size_t w = 0; w < 8; ++w) EXPECT_EQ(static_cast<int32_t>(h.at(t, w)), 4);
 }
 
 }  // namespace

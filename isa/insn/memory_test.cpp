@@ -121,6 +121,42 @@ TEST(Atom, GlobalF32AddFlushesSubnormalsSharedDoesNot) {
   EXPECT_EQ(h.at(0), 1u);
 }
 
+TEST(Wide, Registers128) {
+  PtxHarness h;
+  h.target = "sm_90";
+  h.in = {1, 2, 3, 4, 5, 6, 7, 8};
+  h.run(R"(
+    .reg .b128 %q<4>;
+    setp.ne.u32 %p1, %tid_x, 0; @%p1 bra END;
+    ld.global.v2.u64 {%rd1, %rd2}, [%in]; mov.b128 %q1, {%rd2, %rd1};
+    mov.b128 %q2, %q1; mov.b128 {%rd3, %rd4}, %q2; st.global.v2.u64 [%out], {%rd3, %rd4};
+    atom.global.exch.b128 %q3, [%in+16], %q2; mov.b128 {%rd5, %rd6}, %q3; st.global.v2.u64 [%out+16], {%rd5, %rd6};
+    atom.global.cas.b128 %q3, [%in+16], %q2, %q3;
+  END:)");
+  ASSERT_TRUE(h.ok()) << h.messages();
+  const uint32_t want[8] = {3, 4, 1, 2, 5, 6, 7, 8};
+  for (size_t w = 0; w < 8; ++w) EXPECT_EQ(h.at(0, w), want[w]) << w;
+  EXPECT_EQ(h.in[4], 5u);  // exchanged, then swapped back by cas
+  EXPECT_EQ(h.in[7], 8u);
+}
+
+TEST(NoEffect, FencesHintsAndTheLikeAreAccepted) {
+  PtxHarness h;
+  h.target = "sm_90";
+  h.run(R"(
+    membar.cta; membar.gl; membar.sys; fence.acq_rel.gpu; fence.sc.cta; fence.acq_rel.cluster; fence.proxy.async.shared::cta;
+    fence.mbarrier_init.release.cluster; fence.proxy.alias;
+    prefetch.global.L2 [%in]; prefetch.global.L1 [%in+64]; prefetchu.L1 [%in]; prefetch.global.L2::evict_last [%in];
+    discard.global.L2 [%in], 128; applypriority.global.L2::evict_normal [%in], 128;
+    createpolicy.fractional.L2::evict_first.b64 %rd1, 0.5; createpolicy.fractional.L2::evict_last.L2::evict_unchanged.b64 %rd1;
+    st.global.L2::cache_hint.u32 [%out+4], 5, %rd1;
+    nanosleep.u32 20; pmevent 3; griddepcontrol.wait; griddepcontrol.launch_dependents;
+    mov.u32 %r1, 64; mapa.shared::cluster.u32 %r2, %r1, 0; st.global.u32 [%out], %r2;)");
+  ASSERT_TRUE(h.ok()) << h.messages();
+  EXPECT_EQ(h.at(7, 0), 64u);
+  EXPECT_EQ(h.at(7, 1), 5u);
+}
+
 TEST(CpAsync, ZeroFillAndIgnoreSource) {
   PtxHarness h;
   for (uint32_t i = 0; i < h.in.size(); ++i) h.in[i] = 0x01010101u * (i + 1);
