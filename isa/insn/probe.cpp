@@ -14,28 +14,33 @@ using Random = std::mt19937_64;
 /// A floating-point encoding: special values, subnormals, extremes, values with few bits, values near 1.
 uint64_t float_value(Random& g, int exponent_bits, int fraction_bits, int kind) {
   const uint64_t emax = (uint64_t{1} << exponent_bits) - 1, m = (uint64_t{1} << fraction_bits) - 1, bias = emax >> 1;
+  // Drawn in this order on every compiler: the arguments of a call have none.
   const uint64_t sign = (g() & 1) << (exponent_bits + fraction_bits);
-  const auto make = [&](uint64_t e, uint64_t f) { return sign | e << fraction_bits | (f & m); };
+  const uint64_t e = g();
+  const uint64_t f = g();
+  const auto make = [&](uint64_t exponent, uint64_t fraction) { return sign | exponent << fraction_bits | (fraction & m); };
   switch (kind % 16) {
     case 0: {
       const uint64_t special[] = {make(0, 0), make(0, 1), make(0, m), make(1, 0), make(1, 1), make(emax - 1, m),
                                   make(emax, 0), make(emax, 1), make(emax, m), make(emax, (m >> 1) + 1), make(bias, 0),
                                   make(bias + 1, 0), make(bias - 1, 0), make(bias, 1), make(bias, m)};
-      return special[g() % std::size(special)];
+      return special[e % std::size(special)];
     }
-    case 1: return make(g() % (emax + 1), g());
-    case 2: return make(0, g());
-    case 3: return make(1 + g() % 3, g());
-    case 4: return make(emax - 1 - g() % 3, g());
-    case 5: return make(bias - 4 + g() % 9, g() & ~((uint64_t{1} << fraction_bits / 2) - 1));
-    case 6: return make((bias - 3 + g() % 40) % emax, g());
-    case 7: return make(bias / 2 + g() % bias, g());
-    default: return make(bias - 4 + g() % 9, g());
+    case 1: return make(e % (emax + 1), f);
+    case 2: return make(0, f);
+    case 3: return make(1 + e % 3, f);
+    case 4: return make(emax - 1 - e % 3, f);
+    case 5: return make(bias - 4 + e % 9, f & ~((uint64_t{1} << fraction_bits / 2) - 1));
+    case 6: return make((bias - 3 + e % 40) % emax, f);
+    case 7: return make(bias / 2 + e % bias, f);
+    default: return make(bias - 4 + e % 9, f);
   }
 }
 
 uint64_t integer_value(Random& g, int width, int kind) {
-  const uint64_t mask = width == 64 ? ~uint64_t{0} : (uint64_t{1} << width) - 1, r = g();
+  const uint64_t mask = width == 64 ? ~uint64_t{0} : (uint64_t{1} << width) - 1;
+  const uint64_t r = g();
+  const uint64_t shift = g() % 64;
   switch (kind % 16) {
     case 0:
     case 9: {
@@ -47,8 +52,8 @@ uint64_t integer_value(Random& g, int width, int kind) {
     case 2:
     case 11: return (0 - r % 40) & mask;
     case 3: return (uint64_t{1} << r % 64) & mask;
-    case 4: return r >> (g() % 64) & mask;
-    case 5: return ~(r >> (g() % 64)) & mask;
+    case 4: return r >> shift & mask;
+    case 5: return ~(r >> shift) & mask;
     default: return r & mask;
   }
 }
@@ -62,11 +67,13 @@ uint64_t value_of(Random& g, Type type, int kind) {
     case Type::bf16: return float_value(g, 8, 7, kind);
     case Type::f16x2: {
       const uint64_t low = float_value(g, 5, 10, kind);
-      return low | float_value(g, 5, 10, kind + static_cast<int>(g() % 3)) << 16;
+      const int other = kind + static_cast<int>(g() % 3);
+      return low | float_value(g, 5, 10, other) << 16;
     }
     case Type::bf16x2: {
       const uint64_t low = float_value(g, 8, 7, kind);
-      return low | float_value(g, 8, 7, kind + static_cast<int>(g() % 3)) << 16;
+      const int other = kind + static_cast<int>(g() % 3);
+      return low | float_value(g, 8, 7, other) << 16;
     }
     case Type::f32x2: {
       const uint64_t low = float_value(g, 8, 23, kind);
@@ -110,7 +117,10 @@ std::vector<uint64_t> probe_values(const std::vector<Type>& types) {
   for (size_t t = 0; t < types.size(); ++t) {
     Random g(static_cast<uint64_t>(types[t]) + 1);  // a type's values do not depend on the other types
     uint64_t* base = values.data() + t * kProbePositions * kProbeLanes;
-    for (int i = 0; i < kProbePositions * kProbeLanes; ++i) base[i] = value_of(g, types[t], static_cast<int>(g() % 64));
+    for (int i = 0; i < kProbePositions * kProbeLanes; ++i) {
+      const int kind = static_cast<int>(g() % 64);
+      base[i] = value_of(g, types[t], kind);
+    }
     // Related operands: equal, or equal but for the sign.
     for (int i = 0; i < kProbeLanes; ++i) {
       const uint64_t first = base[kProbeLanes + i];
