@@ -233,7 +233,7 @@ void add_memory(Builder& b) {
 
   const auto launch = [&](auto... args) { b.add("launch", &Machine::launch, args...); };
   launch("overhead_cycles", &LaunchCost::overhead_cycles, "cycles", 0, 1e9,
-         "sm__cycles_elapsed.max of an empty kernel of one CTA under ncu --cache-control all");
+         "sm__cycles_elapsed.max less the active cycles of the SM, one CTA, ncu --cache-control all");
   launch("start_cycles", &LaunchCost::start_cycles, "cycles", 0, 1e9,
          "part of the overhead before the first instruction");
   launch("cta_cycles", &LaunchCost::cta_cycles, "cycles", 0, kBig,

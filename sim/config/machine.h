@@ -114,7 +114,7 @@ struct Dram {
 };
 
 struct LaunchCost {
-  uint32_t overhead_cycles = 0;   // sm__cycles_elapsed.max of an empty kernel of one CTA, ncu --cache-control all
+  uint32_t overhead_cycles = 0;   // sm__cycles_elapsed.max less the cycles in which the SM is active, one CTA, ncu --cache-control all
   uint32_t start_cycles = 0;      // part of it before the first instruction
   uint32_t cta_cycles = 0;        // from a free place to the CTA's first instruction
   double ctas_per_cycle = 0;      // rate at which the CTA scheduler places CTAs on the chip

@@ -167,7 +167,7 @@ class Simulation {
     const cfg::LaunchCost& launch = run_.machine->launch;
     result.counters.memory = memory_.counters();
     result.kernel_cycles = last - std::min(first, last);
-    // The empty kernel's cost holds its own start; what comes after the last CTA is the rest of it.
+    // Part of the overhead lies before the first CTA (start_cycles, in which `last` already counts), the rest after the last.
     result.cycles = last + (launch.overhead_cycles - std::min(launch.overhead_cycles, launch.start_cycles));
     result.counters.cycles = result.cycles;
     result.counters.kernel_cycles = result.kernel_cycles;

@@ -81,10 +81,10 @@ void Sm::charge(const SubCore& core, WarpSlot& w) {
   };
   until(w.stall_reason, w.stall_until);
   until(ready_reason(w.depends), ready_cycle(w.depends));
-  const Pipe pipe = core.pipe[w.place];
+  const size_t pipe = static_cast<size_t>(core.pipe[w.place]);
   // Distance between instructions of one warp on one pipe is in its code (stall counts): ncu shows it as "wait".
-  const bool own = core.warps[w.place] == core.pipe_user[static_cast<size_t>(pipe)] && pipe != Pipe::mio && pipe != Pipe::lsu;
-  until(own ? Stall::wait : throttle_reason(pipe), core.pipe_free[static_cast<size_t>(pipe)]);
+  if (core.warps[w.place] == core.pipe_user[pipe]) until(Stall::wait, core.pipe_spaced[pipe]);
+  until(throttle_reason(core.pipe[w.place]), core.pipe_free[pipe]);
   until(Stall::not_selected, now_);
   stalls[static_cast<size_t>(Stall::selected)] += 1;
 }
@@ -136,6 +136,7 @@ void Sm::issue(SubCore& core, uint32_t slot) {
   }
   if (pipe != Pipe::none) {
     core.pipe_free[static_cast<size_t>(pipe)] = now_ + interval;
+    core.pipe_spaced[static_cast<size_t>(pipe)] = now_ + interval;
     core.pipe_user[static_cast<size_t>(pipe)] = static_cast<uint16_t>(slot);
   }
   if (pipe == Pipe::mio || pipe == Pipe::lsu) memory_op(core, slot, op, ready, pending, load_slot);
@@ -167,6 +168,7 @@ void Sm::handle_control(uint32_t slot, isa::Control control) {
       std::vector<isa::CtaBarriers::Release> released;
       std::string error;
       const bool waits = fx.barrier.kind != isa::BarrierRequest::Kind::arrive;
+      cta.barrier_free = std::max(cta.barrier_free, now_) + m_.scheduler.barrier_warp_cycles;
       const bool complete = cta.cta.barriers.arrive(fx.barrier, w.index_in_cta, lanes, released, error);
       if (!error.empty()) {
         w.warp->ctx.fx.fault = {"barrier-misuse", 0, 0, error};
@@ -219,7 +221,7 @@ void Sm::end_wait(uint32_t slot, Cycle ready, Stall reason) {
 }
 
 void Sm::release_barrier(CtaSlot& cta, const std::vector<isa::CtaBarriers::Release>& released) {
-  const Cycle ready = now_ + m_.scheduler.barrier_cycles + Cycle{m_.scheduler.barrier_warp_cycles} * run_.warps_per_cta;
+  const Cycle ready = std::max(now_, cta.barrier_free) + m_.scheduler.barrier_cycles;
   for (const auto& release : released) {
     const uint32_t slot = cta.first_warp + release.warp;
     warps_[slot].warp->unblock(release.lanes, release.red_result);

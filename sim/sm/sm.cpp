@@ -45,6 +45,7 @@ void Sm::start_cta(isa::Dim3 ctaid, uint64_t linear, Cycle at) {
   slot.first_warp = index * run_.warps_per_cta;
   slot.warps_left = run_.warps_per_cta;
   slot.started = at;
+  slot.barrier_free = at;
   slot.cta.start(*run_.program, *run_.launch, global_, ctaid, id_, run_.values_known);
   --free_ctas_;
   wheel_.add(at, {Event::Kind::cta_start, 0, 0, index, 0});
@@ -129,7 +130,7 @@ void Sm::finish_warp(uint32_t slot) {
     }
     return;
   }
-  if (w.blocked == Blocked::stores && now_ > w.arrived) ops[w.op].stalls[static_cast<size_t>(Stall::drain)] += now_ - w.arrived - 1;
+  if (w.blocked == Blocked::stores && now_ > w.arrived) ops[w.op].stalls[static_cast<size_t>(Stall::drain)] += now_ - w.arrived;
   w.resident = false;
   w.blocked = Blocked::no;
   set_ready(w, kNever, Pipe::none);

@@ -65,6 +65,7 @@ class Sm {
     uint64_t linear = 0;
     uint32_t first_warp = 0, warps_left = 0;
     Cycle started = 0;
+    Cycle barrier_free = 0;   // the barrier unit takes arrivals of the CTA one warp at a time
     bool used = false;
   };
   struct SubCore {
@@ -72,7 +73,8 @@ class Sm {
     std::vector<Cycle> ready;                // of the same warps: may issue from here on, pipes permitting
     std::vector<Pipe> pipe;                  // that the warp's next operation needs
     std::array<Cycle, kPipes> pipe_free{};
-    std::array<uint16_t, kPipes> pipe_user{};  // warp slot that used the pipe last
+    std::array<uint16_t, kPipes> pipe_user{};  // warp slot that used the pipe last ...
+    std::array<Cycle, kPipes> pipe_spaced{};   // ... and when its own interval is over (pipe_free may be later: queue full)
     std::vector<Cycle> mio_starts, lsu_starts; // rings: when the n-th last queued instruction leaves the queue
     uint32_t mio_head = 0, lsu_head = 0;
     double mio_path_free = 0;                // the sub-core's own way into the shared pipe
