@@ -21,7 +21,7 @@ bool is_control(const Inst& inst) {
 
 }  // namespace
 
-Emitter::Emitter(Function& fn, LoweredProgram& program) : fn_(fn), program_(program) {
+Emitter::Emitter(Function& fn, LoweredProgram& program) : fn_(fn), program_(program), banks_(fn) {
   program_.kernel = &fn.kernel;
   program_.first.push_back(0);
   copies_after_barrier_ = fn.sm >= 90;
@@ -140,6 +140,7 @@ void Emitter::step(int32_t at, int32_t home) {
   machine_op.timing = op.timing;
   machine_op.mma_row = op.mma_row;
   machine_op.ends_block = op.branch;
+  machine_op.read_cycles = static_cast<uint8_t>(banks_.read_cycles(op));
   machine_op.inst = static_cast<uint32_t>(std::max(0, op.inst));
   machine_op.tokens = static_cast<uint32_t>(program_.tokens.size());
   std::vector<Token> list;
@@ -194,6 +195,7 @@ void Emitter::block(const Graph& graph, const std::vector<int32_t>& order) {
   copy_token_.clear();
   next_token_ = globals_;
   last_is_mma_ = false;
+  banks_.start_block();
   for (int32_t n : order) {
     const Node& node = graph.nodes[n];
     if (node.op >= 0) step(node.op, node.inst);

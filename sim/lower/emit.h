@@ -1,5 +1,6 @@
 // From scheduled graphs to the LoweredProgram that the timing model walks.
 #pragma once
+#include "sim/lower/banks.h"
 #include "sim/lower/schedule.h"
 
 namespace tcsim::sim::lowering {
@@ -23,6 +24,7 @@ class Emitter {
 
   Function& fn_;
   LoweredProgram& program_;
+  Banks banks_;
   std::vector<uint8_t> escapes_;         // per value: read through its register in another block
   std::vector<uint32_t> register_token_; // per register
   std::vector<uint8_t> read_;            // per value: some operation waits for it

@@ -36,6 +36,7 @@ void Function::find_registers() {
   reg_words.assign(reg_count, 0);
   special.assign(reg_count, 0);
   uniform.assign(reg_count, 0);
+  vector_place.assign(reg_count, -1);
   def_list.resize(reg_count);
   for (const isa::SpecialSlot& s : kernel.specials)
     if (s.slot >= 0) special[s.slot] = 1;
@@ -48,6 +49,11 @@ void Function::find_registers() {
         if (operand.kind == Operand::Kind::reg || operand.kind == Operand::Kind::address)
           if (operand.slot >= 0) reg_words[operand.slot] = static_cast<uint8_t>(isa::slots_of(operand.bit_width));
   }
+  // From Turing on, wmma fragments of 16-bit A and B hold each element once: half of their eight registers are not real.
+  for (const Inst& inst : kernel.insts)
+    if (inst.op == Op::wmma_load && isa::bits(inst.type) == 16 && (has_mod(inst, "a") || has_mod(inst, "b")) && sm >= 75)
+      for (size_t k = 4; k < inst.group(0).size(); ++k)
+        if (inst.group(0)[k].slot >= 0) reg_words[inst.group(0)[k].slot] = 0;
 }
 
 void Function::find_dead_code() {

@@ -84,6 +84,7 @@ class Function {
   std::vector<std::vector<int32_t>> def_list;  // per register, ascending instruction indices
   std::vector<uint8_t> special;                // set when the warp starts (%tid.x, ...)
   std::vector<uint8_t> uniform;                // held in a uniform register
+  std::vector<int32_t> vector_place;           // offset in the vector that fixes its neighbours; -1: free
 
   int32_t reg_of(const Operand& operand) const;  // -1: none
   int32_t pred_reg(int p) const { return static_cast<int32_t>(kernel.slot_count) + p; }

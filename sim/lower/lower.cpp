@@ -42,6 +42,7 @@ LoweredProgram lower(const isa::Module& module, const isa::Kernel& kernel, const
     emitter.block(graph, schedule.order);
   }
   emitter.finish();
+  program.registers_over = static_cast<uint32_t>(std::max(0, peak - budget));
   set_registers(fn, options, std::max(estimate, options.registers == 0 ? peak : 0), program);
   return program;
 }

@@ -42,6 +42,7 @@ struct LoweredProgram : isa::Program {
   uint32_t token_count = 0;
   uint32_t registers = 0;        // per thread, as allocated (rounded as the machine does)
   uint32_t registers_estimated = 0;  // liveness estimate, whatever --regs says
+  uint32_t registers_over = 0;   // registers that the best order found needs beyond the limit (a compiler would spill these)
 
   std::span<const Token> sources(const MachineOp& op) const { return {tokens.data() + op.tokens, op.sources}; }
   std::span<const Token> results(const MachineOp& op) const { return {tokens.data() + op.tokens + op.sources, op.results}; }

@@ -228,6 +228,38 @@ TEST(LowerSchedule, LoadsGoFirstAndTheBranchLast) {
   EXPECT_LT(at(TimingClass::lds), at(TimingClass::fma));
 }
 
+TEST(LowerBanks, OperandsOfOneBankTakeTurns) {
+  Diagnostics diags;
+  const auto module = isa::load_module("k.ptx", R"(.version 8.5
+.target sm_80
+.address_size 64
+.visible .entry k(.param .u64 p) {
+  .reg .b64 %rd<3>; .reg .f32 %f<9>;
+  ld.param.u64 %rd1, [p];
+  ld.global.f32 %f1, [%rd1]; ld.global.f32 %f2, [%rd1+4]; ld.global.f32 %f3, [%rd1+8]; ld.global.f32 %f4, [%rd1+12];
+  fma.rn.f32 %f5, %f1, %f2, %f3;
+  fma.rn.f32 %f6, %f1, %f2, %f4;
+  st.global.f32 [%rd1], %f5; st.global.f32 [%rd1+4], %f6;
+  ret;
+}
+)", diags);
+  ASSERT_TRUE(module);
+  const auto cycles = [&](uint32_t banks, uint32_t ports, uint32_t reuse) {
+    cfg::Machine machine = machine_of(80);
+    machine.regfile = {.banks = banks, .read_ports_per_bank = ports, .reuse_slots = reuse};
+    machine.timing[static_cast<size_t>(TimingClass::fma)].interval = 1;
+    const LoweredProgram program = lower(*module, module->kernels[0], machine, {.registers = 0, .schedule = false}, diags);
+    std::vector<int> result;
+    for (const MachineOp& op : program.ops)
+      if (op.timing == TimingClass::fma) result.push_back(op.read_cycles);
+    return result;
+  };
+  EXPECT_THAT(cycles(1, 1, 0), ElementsAre(2, 2));  // three reads through one port: two more cycles
+  EXPECT_THAT(cycles(1, 3, 0), ElementsAre(0, 0));
+  EXPECT_THAT(cycles(2, 1, 0), ElementsAre(1, 1));  // two of three operands must share one of two banks
+  EXPECT_THAT(cycles(1, 1, 3), ElementsAre(2, 0));  // the second reads only %f4: the other two are held
+}
+
 TEST(LowerErrors, MatrixShapeWithoutARow) {
   Diagnostics diags;
   cfg::Machine machine = machine_of(90);

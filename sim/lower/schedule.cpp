@@ -232,13 +232,25 @@ std::vector<uint32_t> hold_times(const Function& fn, const Graph& graph, const s
     if (node.op >= 0)
       for (ValueId id : fn.ops[node.op].defs) producer[id] = order[k];
   }
+  std::unordered_map<ValueId, int32_t> readers;
+  for (const Node& node : graph.nodes)
+    if (node.op >= 0)
+      for (ValueId id : fn.ops[node.op].uses) ++readers[id];
+  // Only what adds registers waits: an accumulator's update gives up as many as it takes.
+  const auto grows = [&](const MOp& op) {
+    int32_t words = 0;
+    for (ValueId id : op.defs) words += fn.values[id].words;
+    for (ValueId id : op.uses)
+      if (readers[id] == 1) words -= fn.values[id].words;
+    return words > 0;
+  };
   std::vector<uint32_t> needed(graph.nodes.size(), UINT32_MAX);
   for (size_t k = order.size(); k-- > 0;) {
     const int32_t n = order[k];
     const Node& node = graph.nodes[n];
     if (node.op < 0) continue;
     const MOp& op = fn.ops[node.op];
-    if (needed[n] != UINT32_MAX && can_wait(fn, op, loads_too)) issue[n] = until[n] = std::max(times[n], needed[n]);
+    if (needed[n] != UINT32_MAX && can_wait(fn, op, loads_too) && grows(op)) issue[n] = until[n] = std::max(times[n], needed[n]);
     for (ValueId id : op.uses) {
       const auto it = producer.find(id);
       if (it == producer.end()) continue;

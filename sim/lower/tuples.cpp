@@ -41,8 +41,11 @@ class Tuples {
     }
     return true;
   }
+  int32_t offset(int32_t reg) const { return at_[reg].cluster < 0 ? -1 : at_[reg].offset + kFirst; }
 
  private:
+  static constexpr int32_t kFirst = 64;  // offsets may be negative; a multiple of any vector's size
+
   struct Place { int32_t cluster, offset; };
   std::vector<Place> at_;
   std::vector<std::map<int32_t, int32_t>> used_;
@@ -84,6 +87,7 @@ void Selector::find_tuples() {
       if (registers && !tuples.claim(regs, fn_.reg_words)) scattered_[i] |= 1u << g;
     }
   }
+  for (int32_t reg = 0; reg < fn_.reg_count; ++reg) fn_.vector_place[reg] = tuples.offset(reg);
 }
 
 void Selector::add_tuple(Values& to, int group, int32_t user) {
