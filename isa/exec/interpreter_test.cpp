@@ -100,7 +100,7 @@ TEST(Barrier, NamedWithPartialCounts) {
     bra END;
   CONSUME:
     bar.sync 2, 64;
-    ld.shared.u32 %r4, [%r2-4];
+    ld.shared.u32 %r4, [%r2+-4];
   END:
     st.global.u32 [%out], %r4;)");
   ASSERT_TRUE(h.ok()) << h.messages();

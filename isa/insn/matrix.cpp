@@ -167,18 +167,30 @@ std::vector<InstDef> product_forms() {
       mma("mma.sync.aligned.shape.alayout.blayout.dtype.atype.btype.ctype.bitop.popc d, a, b, c;  .shape = { .m8n8k128, .m16n8k128, .m16n8k256 };"
           "  .alayout = { .row };  .blayout = { .col };  .dtype = { .s32 };  .atype = { .b1 };  .btype = { .b1 };  .ctype = { .s32 };  .bitop = { .xor, .and };",
           {7, 0, 75}, "single-bit product"),
-      mma_sp("mma.spvariant.sync.aligned.shape.alayout.blayout.dtype.atype.btype.ctype d, a, b, c, e, f;  .spvariant = { .sp, .sp::ordered_metadata };"
+      mma_sp("mma.sp.sync.aligned.shape.alayout.blayout.dtype.atype.btype.ctype d, a, b, c, e, f;"
              "  .shape = { .m16n8k8, .m16n8k16, .m16n8k32 };  .alayout = { .row };  .blayout = { .col };  .dtype = { .f16, .f32 };"
              "  .atype = { .f16, .bf16, .tf32 };  .btype = { .f16, .bf16, .tf32 };  .ctype = { .f16, .f32 };",
              {7, 1, 80}, "A is 2:4 sparse"),
-      mma_sp("mma.spvariant.sync.aligned.shape.alayout.blayout{.satfinite}.dtype.atype.btype.ctype d, a, b, c, e, f;  .spvariant = { .sp, .sp::ordered_metadata };"
+      mma_sp("mma.sp.sync.aligned.shape.alayout.blayout{.satfinite}.dtype.atype.btype.ctype d, a, b, c, e, f;"
              "  .shape = { .m16n8k32, .m16n8k64, .m16n8k128 };  .alayout = { .row };  .blayout = { .col };  .dtype = { .s32 };"
              "  .atype = { .u8, .s8, .u4, .s4 };  .btype = { .u8, .s8, .u4, .s4 };  .ctype = { .s32 };",
              {7, 1, 80}, "integer product, A is 2:4 sparse"),
-      mma_sp("mma.spvariant.sync.aligned.shape.alayout.blayout.dtype.atype.btype.ctype d, a, b, c, e, f;  .spvariant = { .sp, .sp::ordered_metadata };"
+      mma_sp("mma.sp.sync.aligned.shape.alayout.blayout.dtype.atype.btype.ctype d, a, b, c, e, f;"
              "  .shape = { .m16n8k64 };  .alayout = { .row };  .blayout = { .col };  .dtype = { .f16, .f32 };"
              "  .atype = { .e4m3, .e5m2 };  .btype = { .e4m3, .e5m2 };  .ctype = { .f16, .f32 };",
              {8, 4, 89}, "8-bit floating-point product, A is 2:4 sparse"),
+      mma_sp("mma.sp::ordered_metadata.sync.aligned.shape.alayout.blayout.dtype.atype.btype.ctype d, a, b, c, e, f;"
+             "  .shape = { .m16n8k8, .m16n8k16, .m16n8k32 };  .alayout = { .row };  .blayout = { .col };  .dtype = { .f16, .f32 };"
+             "  .atype = { .f16, .bf16, .tf32 };  .btype = { .f16, .bf16, .tf32 };  .ctype = { .f16, .f32 };",
+             {8, 5, 80}, "A is 2:4 sparse, metadata in increasing order"),
+      mma_sp("mma.sp::ordered_metadata.sync.aligned.shape.alayout.blayout{.satfinite}.dtype.atype.btype.ctype d, a, b, c, e, f;"
+             "  .shape = { .m16n8k32, .m16n8k64, .m16n8k128 };  .alayout = { .row };  .blayout = { .col };  .dtype = { .s32 };"
+             "  .atype = { .u8, .s8, .u4, .s4 };  .btype = { .u8, .s8, .u4, .s4 };  .ctype = { .s32 };",
+             {8, 5, 80}, "integer product, A is 2:4 sparse, metadata in increasing order"),
+      mma_sp("mma.sp::ordered_metadata.sync.aligned.shape.alayout.blayout.dtype.atype.btype.ctype d, a, b, c, e, f;"
+             "  .shape = { .m16n8k64 };  .alayout = { .row };  .blayout = { .col };  .dtype = { .f16, .f32 };"
+             "  .atype = { .e4m3, .e5m2 };  .btype = { .e4m3, .e5m2 };  .ctype = { .f16, .f32 };",
+             {8, 5, 89}, "8-bit floating-point product, A is 2:4 sparse, metadata in increasing order"),
       wmma("wmma.mma.sync.aligned.alayout.blayout.shape.dtype.ctype{.satfinite} d, a, b, c;  .alayout = { .row, .col };  .blayout = { .row, .col };"
            "  .shape = { .m16n16k16, .m8n32k16, .m32n8k16 };  .dtype = { .f16, .f32 };  .ctype = { .f16, .f32 };",
            {6, 0, 70}, "f16 product of wmma fragments"),

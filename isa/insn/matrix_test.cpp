@@ -100,6 +100,7 @@ TEST(MmaSp, MetadataAndSelectorReachTheProduct) {
   for (const bool high : {false, true})
     for (const int selector : {0, 1}) {
       PtxHarness h;
+      h.version = "8.5";
       h.run(fmt::format(R"(
         and.b32 %r1, %tid_x, 1; setp.eq.u32 %p1, %r1, 1; mov.u32 %r2, 0x3c003c00; selp.b32 %r3, 0x42004200, %r2, %p1;
         mov.u32 %r4, {:#x}; mov.f32 %f1, 0f00000000;

@@ -113,7 +113,8 @@ std::string check_vector(const Inst& inst, int group, const Decoded& d, int byte
   const std::string_view vec = d.value("vec");
   const size_t count = vec.empty() ? 1 : static_cast<size_t>(vec[1] - '0');
   if (inst.group(group).size() != count) return fmt::format("operand {} has {} elements, expected {}", group + 1, inst.group(group).size(), count);
-  if (bytes * count > 32) return fmt::format(".{} of {} bytes is {} bytes, expected at most 32", vec, bytes, bytes * count);
+  const size_t most = d.module && d.module->sm < 100 ? 16 : 32;
+  if (static_cast<size_t>(bytes) * count > most) return fmt::format(".{} of {} bytes is {} bytes, expected at most {} on sm_{}", vec, bytes, bytes * static_cast<int>(count), most, d.module ? d.module->sm : 0);
   return {};
 }
 
@@ -245,7 +246,7 @@ constexpr std::string_view kLd =
     "  .level::cache_hint = { .L2::cache_hint };"
     "  .level::prefetch_size = { .L2::64B, .L2::128B, .L2::256B };"
     "  .scope = { .cta, .cluster, .gpu, .sys };"
-    "  .vec = { .v2, .v4, .v8 };"
+    "  .vec = { .v2, .v4 };"
     "  .type = { .b8, .b16, .b32, .b64, .b128, .u8, .u16, .u32, .u64, .s8, .s16, .s32, .s64, .f32, .f64 };";
 constexpr std::string_view kSt =
     "st{.weak}{.ss}{.cop}{.level::cache_hint}{.vec}.type [a], b{, cache-policy};\n\n"
@@ -262,16 +263,32 @@ constexpr std::string_view kSt =
     "  .level2::eviction_priority = { .L2::evict_normal, .L2::evict_first, .L2::evict_last };"
     "  .level::cache_hint = { .L2::cache_hint };"
     "  .scope = { .cta, .cluster, .gpu, .sys };"
-    "  .vec = { .v2, .v4, .v8 };"
+    "  .vec = { .v2, .v4 };"
     "  .type = { .b8, .b16, .b32, .b64, .b128, .u8, .u16, .u32, .u64, .s8, .s16, .s32, .s64, .f32, .f64 };";
+
+/// The same forms with .v8 (32 bytes a lane), which came later.
+std::string with_v8(std::string_view forms) {
+  std::string text(forms);
+  const auto replace = [&text](std::string_view from, std::string_view to) {
+    for (size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size())) text.replace(at, from.size(), to);
+  };
+  if (const size_t mmio = text.find("\n\n" + text.substr(0, 2) + ".mmio"); mmio != std::string::npos)  // has no vectors
+    text.erase(mmio, text.find(';', mmio) + 1 - mmio);
+  replace("{.vec}", ".vec");
+  replace(".vec = { .v2, .v4 }", ".vec = { .v8 }");
+  return text;
+}
 
 }  // namespace
 
 std::span<const InstDef> memory_instructions() {
+  static const std::string ld_v8 = with_v8(kLd), st_v8 = with_v8(kSt);
   static const std::vector<InstDef> table = [] {
     std::vector<InstDef> t = {
         {.base = "ld", .syntax = kLd, .op = Op::ld, .bind = &bind_ld, .since = {1, 0, 0}, .manual = "Data Movement: ld",
          .doc = "load; narrower values are extended to the register"},
+        {.base = "ld", .syntax = ld_v8, .op = Op::ld, .bind = &bind_ld, .since = {8, 8, 100}, .manual = "Data Movement: ld", .doc = "load of 32 bytes a lane"},
+        {.base = "st", .syntax = st_v8, .op = Op::st, .bind = &bind_st, .since = {8, 8, 100}, .manual = "Data Movement: st", .doc = "store of 32 bytes a lane"},
         {.base = "ldu", .syntax = "ldu{.ss}.type d, [a];\n\nldu{.ss}.vec.type d, [a];  .ss = { .global };  .vec = { .v2, .v4 };"
                                   "  .type = { .b8, .b16, .b32, .b64, .b128, .u8, .u16, .u32, .u64, .s8, .s16, .s32, .s64, .f32, .f64 };",
          .op = Op::ldu, .bind = &bind_ldu, .since = {2, 0, 0}, .manual = "Data Movement: ldu", .doc = "load of read-only data, the same in all lanes"},

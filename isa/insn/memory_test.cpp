@@ -203,17 +203,6 @@ TEST(Mbarrier, PhasesCountsAndStates) {
     mbarrier.arrive.shared.b64 %rd1, [bar];
     mbarrier.pending_count.b64 %r1, %rd1;
     mbarrier.test_wait.shared.b64 %p2, [bar], %rd1; selp.u32 %r2, 1, 0, %p2;
-    mbarrier.arrive.noComplete.shared.b64 %rd4, [bar], 0;
-  END:)");
-  // noComplete with a count of 0 is misuse.
-  EXPECT_FALSE(h.ok());
-  h.run(R"(
-    .shared .align 8 .b64 bar;
-    setp.ne.u32 %p1, %tid_x, 0; @%p1 bra END;
-    mbarrier.init.shared.b64 [bar], 2;
-    mbarrier.arrive.shared.b64 %rd1, [bar];
-    mbarrier.pending_count.b64 %r1, %rd1;
-    mbarrier.test_wait.shared.b64 %p2, [bar], %rd1; selp.u32 %r2, 1, 0, %p2;
     mbarrier.arrive_drop.shared.b64 %rd2, [bar];
     mbarrier.test_wait.shared.b64 %p3, [bar], %rd1; selp.u32 %r3, 1, 0, %p3;
     mbarrier.arrive.shared.b64 %rd3, [bar];
@@ -238,6 +227,13 @@ TEST(Mbarrier, TooManyArrivalsAreMisuse) {
     .shared .align 8 .b64 bar;
     setp.ne.u32 %p1, %tid_x, 0; @%p1 bra END;
     mbarrier.init.shared.b64 [bar], 2; mbarrier.arrive.noComplete.shared.b64 %rd1, [bar], 1; mbarrier.arrive.noComplete.shared.b64 %rd1, [bar], 1;
+  END:)");
+  ASSERT_FALSE(h.ok());
+  EXPECT_EQ(h.diags.all()[0].kind, "barrier-misuse") << h.messages();
+  h.run(R"(
+    .shared .align 8 .b64 bar;
+    setp.ne.u32 %p1, %tid_x, 0; @%p1 bra END;
+    mbarrier.init.shared.b64 [bar], 2; mov.u32 %r1, 3; mbarrier.arrive.noComplete.shared.b64 %rd1, [bar], %r1;
   END:)");
   ASSERT_FALSE(h.ok());
   EXPECT_EQ(h.diags.all()[0].kind, "barrier-misuse") << h.messages();
