@@ -179,8 +179,11 @@ void Parser::initialiser(Variable& variable, Type type, bool open_ended) {
   }
   Symbol& symbol = variable.symbol;
   if (open_ended) symbol.bytes = symbol.init.size();
-  if (symbol.init.size() > symbol.bytes)
-    fail(at, fmt::format("found {} bytes of initial values for '{}', expected at most {}", symbol.init.size(), symbol.name, symbol.bytes));
+  const size_t given = symbol.init.size();
+  if (given <= symbol.bytes) return;
+  symbol.init.clear();
+  symbol.init_addresses.clear();
+  fail(at, fmt::format("found {} bytes of initial values for '{}', expected at most {}", given, symbol.name, symbol.bytes));
 }
 
 void Parser::init_list(Variable& variable, uint32_t element_bytes, Type type, int depth) {

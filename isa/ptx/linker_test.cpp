@@ -1,6 +1,7 @@
 // Linking: places of variables, calls, control flow, addresses of globals.
 #include <cstring>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -14,7 +15,7 @@ using testing::HasSubstr;
 
 std::vector<std::string> texts(const Kernel& kernel) {
   std::vector<std::string> out;
-  for (const Inst& inst : kernel.insts) out.push_back(std::string(inst.guard >= 0 ? inst.guard_negated ? "@!" : "@" : "") + std::string(inst.text));
+  for (const Inst& inst : kernel.insts) out.emplace_back(inst.text);
   return out;
 }
 
@@ -82,7 +83,7 @@ TEST(Calls, AreInlinedThroughRegisters) {
 
 TEST(Calls, EachCallHasItsOwnRegistersAndLabels) {
   const std::string call = "{ .param .b32 a; st.param.b32 [a], %r1; .param .b32 r; call.uni (r), twice, (a); ld.param.b32 %r1, [r]; }\n";
-  const auto m = load_test(kernel_text(".reg .b32 %r<3>;\n" + call + call + "ret;", kTwice));
+  const auto m = load_test(kernel_text(fmt::format(".reg .b32 %r<3>;\n{}{}ret;", call, call), kTwice));
   ASSERT_EQ(m.messages(), "");
   const Kernel& k = m.kernel();
   ASSERT_EQ(k.insts.size(), 15u);
@@ -207,6 +208,11 @@ TEST(Globals, AddressesAreFilledIn) {
   EXPECT_EQ(bytes[1], x >> 8 & 0xff);
   EXPECT_EQ(bytes[2], 9);
   EXPECT_EQ(memory.map(m.module->find_symbol("s")->address, 6)[4], 'o');
+}
+
+TEST(Globals, TooManyInitialValues) {
+  const auto m = load_test(kernel_text("ret;", ".const .b8 c[2] = {1, 2, 3};"));
+  EXPECT_THAT(m.messages(), HasSubstr("k.ptx:4:19: error: found 3 bytes of initial values for 'c', expected at most 2"));
 }
 
 TEST(Globals, GenericAccessByNameUsesTheWindow) {

@@ -66,7 +66,7 @@ void collect_symbols(LinkContext& ctx) {
     }
     symbol.address = offset;
     module.constant_bytes.resize(offset + symbol.bytes);
-    std::copy(symbol.init.begin(), symbol.init.end(), module.constant_bytes.begin() + static_cast<ptrdiff_t>(offset));
+    std::copy_n(symbol.init.begin(), std::min<size_t>(symbol.init.size(), symbol.bytes), module.constant_bytes.begin() + static_cast<ptrdiff_t>(offset));
   }
 }
 

@@ -182,6 +182,7 @@ void Parser::operand() {
 
 void Parser::atom_list(AtomGroup& group, std::string_view close) {
   if (accept(close)) return;
+  in_vector_ = close == "}";
   do {
     const Token at = peek();
     if (at.kind == TokenKind::identifier && at.text != "WARP_SZ") add_identifier(group, at);
@@ -189,6 +190,7 @@ void Parser::atom_list(AtomGroup& group, std::string_view close) {
   } while (accept(","));
   if (close == "}") expect("}", "after the vector");
   else expect(")", "after the list");
+  in_vector_ = false;
 }
 
 void Parser::address(AtomGroup& group) {

@@ -68,12 +68,14 @@ void Parser::skip_statement(bool in_body) {
     const Token& t = peek();
     if (t.is("{")) ++depth;
     else if (t.is("}")) {
-      if (depth == 0 && in_body) return;
+      if (depth == 0 && in_body && !in_vector_) return;
+      in_vector_ = false;  // the '}' of the vector in which the problem was
       if (depth > 0 && --depth == 0 && !in_body) {
         lexer_.next();
         return;
       }
     } else if (t.is(";") && depth == 0) {
+      in_vector_ = false;
       lexer_.next();
       return;
     } else if (!in_body && depth == 0) {
@@ -183,7 +185,7 @@ void Parser::module_statement() {
       lexer_.next();
       return variable_statement(space, linkage, true);
     }
-    if (peek().is_directive(".reg")) return register_statement();
+    if (peek().is_directive(".reg")) fail(peek(), "found .reg outside of a function, expected it inside one");
     if (peek().is_directive(".tex")) return skip_statement(false);
   }
   fail(peek(), fmt::format("found {}, expected a directive like .entry, .func or .global", show(peek())));

@@ -135,6 +135,7 @@ class Parser {
   Function* function_ = nullptr;
   uint32_t registers_declared_ = 0;
   uint32_t problem_count_ = 0;
+  bool in_vector_ = false;  // between the braces of a vector operand: error recovery must not take '}' for a scope's end
   DebugLoc loc_;
 };
 

@@ -1,4 +1,5 @@
 // Lexer and parser: what is declared, how operands are read, where problems are found.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -172,6 +173,8 @@ TEST(Parser, ProblemsHaveTheirPlace) {
       {"mov.b32 %r0, 0x1G;", "k.ptx:8:14: error: found '0x1G', expected a number"},
       {"mov.b32 %r0, 0f123;", "k.ptx:8:14: error: found '0f123', expected 8 hexadecimal digits after 0f"},
       {"mov.b32 %r0, 4 / 0;", "k.ptx:8:18: error: found 0 to the right of '/', expected another value"},
+      {"ld.global.v2.b32 {%r0, ]}, [%q];", "k.ptx:8:24: error: found ']', expected a constant"},
+      {"ld.global.v2.b32 {%r0, %r1;", "k.ptx:8:27: error: found ';', expected '}' after the vector"},
       {"ld.global.v4.b32 {%r0, %r1}, [%q];", "without a vector of 4 elements"},
       {"stmatrix.sync.b16 [%q], %r0;", "found 'stmatrix.sync.b16' with .version 7.0 and .target sm_80, expected at least .version 7.8 and .target sm_90"},
       {"add.s32 %r0, %r1, %clock;", "k.ptx:8:19: error: found '%clock' as an operand of 'add.s32', expected special registers only in mov"},
@@ -179,7 +182,7 @@ TEST(Parser, ProblemsHaveTheirPlace) {
       {"ld.shared.b32 %r0, [g];", "k.ptx:8:21: error: found the .global variable 'g' in 'ld.shared.b32', expected one in .shared"},
   };
   for (const BadCase& c : cases) {
-    const auto m = load_test(kernel_text(std::string(".reg .b32 %r<4>; .reg .b64 %q; .reg .pred %p;\n") + c.body + "\nL: ret;", ".global .u32 g;"));
+    const auto m = load_test(kernel_text(fmt::format(".reg .b32 %r<4>; .reg .b64 %q; .reg .pred %p;\n{}\nL: ret;", c.body), ".global .u32 g;"));
     EXPECT_THAT(m.messages(), HasSubstr(c.message)) << c.body;
     EXPECT_EQ(m.diags.error_count(), 1u) << m.messages();
   }
@@ -207,9 +210,9 @@ TEST(Parser, HostileSizesAreRefused) {
   EXPECT_THAT(load_test(kernel_text(".shared .b8 x[99999999999];")).messages(), HasSubstr("expected at most that"));
   EXPECT_THAT(load_test(kernel_text(".shared .b8 x[99999][99999][99999][99999][99999];")).messages(), HasSubstr("expected at most that"));
   EXPECT_THAT(load_test(kernel_text(std::string(1000, '{'))).messages(), HasSubstr("found braces nested more than 200 deep"));
-  EXPECT_THAT(load_test(kernel_text(".reg .b32 %r; mov.b32 %r, " + std::string(5000, '(') + "1;")).messages(), HasSubstr("nested more than 100 deep"));
+  EXPECT_THAT(load_test(kernel_text(fmt::format(".reg .b32 %r; mov.b32 %r, {}1;", std::string(5000, '(')))).messages(), HasSubstr("nested more than 100 deep"));
   std::string many = ".reg .b32 %r;";
-  for (int i = 0; i < 200; ++i) many += "mov.b32 %r " + std::to_string(i) + ";\n";
+  for (int i = 0; i < 200; ++i) many += fmt::format("mov.b32 %r {};\n", i);
   EXPECT_EQ(load_test(kernel_text(many)).diags.error_count(), 50u);
 }
 

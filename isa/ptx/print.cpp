@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::string_view kDepot = "__local_depot";
 
-std::string opcode_of(const Inst& inst) { return std::string(inst.text.substr(0, inst.text.find_first_of(" \t\r\n[{(;/"))); }
+std::string_view opcode_of(const Inst& inst) { return inst.text.substr(0, inst.text.find_first_of(" \t\r\n[{(;/")); }
 
 class Printer {
  public:
@@ -23,7 +23,8 @@ class Printer {
     std::map<std::string, int> used;
     const auto unique = [&](const std::string& name) {
       std::string out = name;
-      for (int n = 1; !used.emplace(out, 0).second; ++n) out = fmt::format("{}${}", name, n);
+      std::replace(out.begin(), out.end(), '.', '_');  // components of vector registers
+      for (int n = 1; !used.emplace(out, 0).second; ++n) out = fmt::format("{}${}", out, n);
       return out;
     };
     for (const auto& [slot, name] : kernel.register_names) names_[slot] = unique(name);
