@@ -64,7 +64,7 @@ void expect_right_under_all_orders(const std::vector<Case>& cases, size_t least)
     const FunctionalRun random = run_functional(each.ptx_path, ptx, each.launch_path, each.launch_text, isa::AsyncOrder::random, 12345);
     EXPECT_TRUE(late.d == eager.d) << "late differs from eager";
     EXPECT_TRUE(random.d == eager.d) << "random differs from eager";
-    RecordProperty(each.name, eager.comparison.str("C"));
+    testing::Test::RecordProperty(each.name, eager.comparison.str("C"));
   }
 }
 

@@ -127,10 +127,10 @@ TEST_F(BadInput, WrongArgumentCount) {
   expect(kKernel, replaced(kLaunch, ", { buffer = \"C\" }", ""), 1, HasSubstr("l.toml:3:8: error: 1 arguments given, kernel 'add_one' has 2 parameters"));
 }
 TEST_F(BadInput, WrongArgumentSize) {
-  expect(kKernel, replaced(kLaunch, "{ buffer = \"C\" }", "{ i32 = 3 }"), 1, HasSubstr("l.toml:3:28: error: argument 2: s32 has 4 bytes, parameter 'c' (.u64) has 8"));
+  expect(kKernel, replaced(kLaunch, "{ buffer = \"C\" }", "{ i32 = 3 }"), 1, HasSubstr("l.toml:3:27: error: argument 2: s32 has 4 bytes, parameter 'c' (.u64) has 8"));
 }
 TEST_F(BadInput, MissingBuffer) {
-  expect(kKernel, replaced(kLaunch, "[buffer.C]", "[buffer.D]"), 1, HasSubstr("l.toml:3:28: error: there is no [buffer.C]"));
+  expect(kKernel, replaced(kLaunch, "[buffer.C]", "[buffer.D]"), 1, HasSubstr("l.toml:3:27: error: there is no [buffer.C]"));
 }
 TEST_F(BadInput, NegativeSize) { expect(kKernel, replaced(kLaunch, "shape = [64]", "shape = [-64]"), 1, HasSubstr("l.toml:6:10: error: 'shape' holds -64, expected 1 to")); }
 TEST_F(BadInput, ImpossibleSize) {
@@ -177,7 +177,7 @@ TEST_F(BadInput, UsageErrorsAreTwo) {
   box_.write("k.ptx", kKernel);
   box_.write("l.toml", kLaunch);
   for (const char* options : {"--mode quick", "--threads 0", "--regs 256", "--no-such-option", "--async late", "--set smem", "--dump C", "--mode timing --dump C=x",
-                              "--mode functional --ncu-csv x", "--html x", "--timeline x", "--record x"})
+                              "--mode functional --ncu-csv x", "--html x", "--timeline x", "--record x", "--warm"})
     EXPECT_EQ(box_.run(std::string("run k.ptx --launch l.toml ") + options).code, 2) << options;
   for (const char* command : {"", "frob", "run", "sweep", "explain k.ptx", "layout mma.m16n8k16.f16", "replay x", "trace import x", "compare a b", "gemm --style hopper-ws", "arch"})
     EXPECT_EQ(box_.run(command).code, 2) << command;

@@ -14,7 +14,7 @@ namespace {
 struct GemmCommand {
   RunOptions options;
   gemm::Config config;
-  std::string tile = "128x128x32", cluster, emit_ptx;
+  std::string tile = "128x128x32", swizzle, cluster, emit_ptx;
   bool best = false, analytic = false;
 };
 
@@ -37,6 +37,8 @@ int usage(GemmCommand& c) {
   if (c.options.arch.find(',') != std::string::npos) return not_in_this_release("several machines in --arch");
   if (std::find(kStyles.begin(), kStyles.end(), c.config.style) == kStyles.end())
     return usage_error(fmt::format("--style '{}', expected one of {}", c.config.style, fmt::join(kStyles, " ")));
+  // Only ldmatrix and cp.async address 16-byte pieces freely; wmma.load and the scalar kernel walk rows.
+  c.config.swizzle = !c.swizzle.empty() ? c.swizzle : c.config.style == "ampere" ? "xor" : "none";
   if (!parse_tile(c.tile, c.config.tile)) return usage_error(fmt::format("--tile '{}', expected MxNxK", c.tile));
   return check_usage(c.options);
 }
@@ -75,7 +77,7 @@ Action add_gemm(CLI::App& app) {
   app.add_option("--style", c.style, fmt::format("{}", fmt::join(kStyles, " ")))->capture_default_str();
   app.add_option("--tile", command->tile, "MxNxK of a CTA")->capture_default_str();
   app.add_option("--stages", c.stages, "buffers in shared memory")->capture_default_str();
-  app.add_option("--swizzle", c.swizzle, "layout in shared memory: none padded xor")->capture_default_str();
+  app.add_option("--swizzle", command->swizzle, "layout in shared memory: none padded xor; default: xor for ampere, else none");
   app.add_option("--cluster", command->cluster, "(not in this release)");
   app.add_flag("--best", command->best, "(not in this release)");
   app.add_flag("--analytic", command->analytic, "(not in this release)");

@@ -78,7 +78,7 @@ int run_program(int argc, char** argv) {
   if (help->parsed()) {
     for (const Verb& verb : verbs)
       if (verb.app->get_name() == topic) {
-        fmt::print("{}", verb.app->help("tcsim " + topic));
+        fmt::print("{}", verb.app->help("tcsim"));
         return kSuccess;
       }
     if (!topic.empty()) return usage_error(fmt::format("there is no verb '{}'", topic));

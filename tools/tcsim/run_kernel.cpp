@@ -187,6 +187,7 @@ class Run {
 int check_usage(const RunOptions& o) {
   for (const auto& [value, name] : {std::pair{&o.html, "--html"}, {&o.timeline, "--timeline"}, {&o.record, "--record"}})
     if (!value->empty()) return not_in_this_release(name);
+  if (o.warm) return not_in_this_release("--warm");
   if (!o.async.empty() && o.mode != "functional") return usage_error("--async is for --mode functional");
   if (o.mode == "functional" && !o.ncu_csv.empty()) return usage_error("--ncu-csv needs a mode with time: full or timing");
   for (const std::string& text : o.set)

@@ -14,7 +14,7 @@ void add_run_options(CLI::App& app, RunOptions& o) {
   app.add_option("--regs", o.registers, "registers a thread, as ptxas reports them")->check(CLI::Range(1, 255));
   app.add_option("--seed", o.seed, "of buffers without a seed and of --async random")->capture_default_str();
   app.add_option("--async", o.async, "functional mode: when asynchronous copies take effect")->check(CLI::IsMember(orders));
-  app.add_flag("--warm", o.warm, "start with the caches as the same kernel left them");
+  app.add_flag("--warm", o.warm, "(not in this release)");
   app.add_flag("--strict", o.strict, "warnings make the exit code 3");
   app.add_flag("--quiet", o.quiet, "print errors only");
   app.add_option("--json", o.json, "write the report as JSON (- for stdout)");

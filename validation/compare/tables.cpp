@@ -96,12 +96,12 @@ std::string write_table(std::span<const Row> rows, const TableOptions& options) 
     for (const Row& row : rows) out += row_line(row);
     out += "\n";
   }
-  out += fmt::format("{:<28} {:>4} {:>9} {:>9} {:>9}  {:>21}   {:>5}  {:>14}   {}\n", "cycles, stalls", "rows", "mean|err|", "mean err", "worst", "pairs >10 % right", "Spear.",
-                     "top stall(best", "half L1 (best");
-  out += fmt::format("{:<28} {:>4} {:>9} {:>9} {:>9}  {:>21}   {:>6}  {:>14}   {}\n", "", "", "", "", "", "", "", "constant)", "constant)");
+  out += fmt::format("{:<28} {:>4} {:>9} {:>9} {:>9}  {:<19}   {:<5}   {:<14} {}\n", "", "rows", "mean|err|", "mean err", "worst", "pairs >10 % right", "Spear-", "top stall", "half L1,");
+  out += fmt::format("{:<28} {:>4} {:>9} {:>9} {:>9}  {:<19}   {:<5}    {:<14} {}\n", "", "", "", "", "", "", "man", "right (const.)", "median (const.)");
   for (const auto& [name, group] : groups_of(rows)) out += summary_line(name, group);
   const CycleScore cycles = score_cycles(rows);
   const WavefrontScore waves = score_wavefronts(rows);
+  out += "(const.): what the best single answer for all rows would reach\n";
   out += fmt::format("\nworst: {} {:+.1f} %\n", cycles.worst_row, 100 * cycles.worst_error);
   if (waves.compared)
     out += fmt::format("shared-memory wavefronts (loads, stores): {} of {} exact, {} within 2 %, worst {} {:+.2f} %\n", waves.exact, waves.compared,
