@@ -93,12 +93,42 @@ uint32_t Emitter::token_of(ValueId id) {
   const Value& value = fn_.values[id];
   if (value.reg >= 0 && escapes_[id]) return register_token_[value.reg];
   if (value.op >= 0) {
-    const auto [it, fresh] = op_token_.try_emplace(value.op, next_token_);
-    if (fresh) ++next_token_;
+    const auto [it, fresh] = op_token_.try_emplace(value.op, kNoToken);
+    if (fresh) it->second = new_token();
     return it->second;
   }
   const auto it = copy_token_.find(id);
   return it == copy_token_.end() ? kNoToken : it->second;
+}
+
+uint32_t Emitter::new_token() {
+  if (free_tokens_.empty()) return next_token_++;
+  const uint32_t token = free_tokens_.back();
+  free_tokens_.pop_back();
+  return token;
+}
+
+void Emitter::count_readers(const Graph& graph) {
+  readers_left_.clear();
+  free_tokens_.clear();
+  const auto count = [&](ValueId id) {
+    if (!escapes_[id] && fn_.values[id].op >= 0) ++readers_left_[fn_.values[id].op];
+  };
+  for (const Node& node : graph.nodes) {
+    if (node.op >= 0)
+      for (ValueId id : fn_.ops[node.op].uses) count(id);
+    if (node.inst >= 0)
+      for (const auto& copy : fn_.insts[node.inst].copies) count(copy.second);
+  }
+}
+
+/// After the last reader has issued, the token may stand for another result: issue is in order, so nobody waits for it.
+void Emitter::read_once(ValueId id) {
+  const int32_t op = fn_.values[id].op;
+  if (escapes_[id] || op < 0) return;
+  const auto left = readers_left_.find(op);
+  if (left == readers_left_.end() || --left->second != 0) return;
+  if (const auto token = op_token_.find(op); token != op_token_.end()) free_tokens_.push_back(token->second);
 }
 
 void Emitter::open_step(MachineOp& machine_op, int32_t home) {
@@ -157,6 +187,7 @@ void Emitter::step(int32_t at, int32_t home) {
   for (ValueId id : op.defs)
     if (read_[id]) add(token_of(id), machine_op.sources);
   machine_op.results = static_cast<uint8_t>(list.size() - machine_op.sources);
+  for (ValueId id : op.uses) read_once(id);
   TC_CHECK(list.size() <= 255, "an operation with {} registers", list.size());
   program_.tokens.insert(program_.tokens.end(), list.begin(), list.end());
   open_step(machine_op, home);
@@ -168,12 +199,14 @@ void Emitter::rider(int32_t inst) {
     if (!read_[to]) continue;
     const uint32_t source = token_of(from);
     if (source == kNoToken) continue;
-    if (!escapes_[to] && !copy_token_.contains(to)) copy_token_[to] = next_token_++;
+    if (!escapes_[to] && !copy_token_.contains(to)) copy_token_[to] = new_token();
     const uint32_t target = token_of(to);
     if (target == kNoToken || target == source) continue;
     copies_.push_back({static_cast<Token>(target), static_cast<Token>(source)});
   }
-  if (program_.ops.size() > block_first_step_) add_copies();
+  if (program_.ops.size() <= block_first_step_) return;
+  add_copies();
+  for (const auto& copy : fn_.insts[inst].copies) read_once(copy.second);
 }
 
 /// Copies take effect after the results of the step they belong to: that of the operation before them.
@@ -193,6 +226,7 @@ void Emitter::block(const Graph& graph, const std::vector<int32_t>& order) {
   program_.step_of_block.push_back(block_first_step_);
   op_token_.clear();
   copy_token_.clear();
+  count_readers(graph);
   next_token_ = globals_;
   last_is_mma_ = false;
   banks_.start_block();

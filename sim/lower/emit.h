@@ -16,6 +16,9 @@ class Emitter {
   void find_escapes();
   void number_tokens();
   uint32_t token_of(ValueId id);
+  uint32_t new_token();
+  void count_readers(const Graph& graph);
+  void read_once(ValueId id);
   void step(int32_t op, int32_t home);
   void helper(TimingClass timing, int32_t inst);
   void open_step(MachineOp& machine_op, int32_t home);
@@ -30,6 +33,8 @@ class Emitter {
   std::vector<uint8_t> read_;            // per value: some operation waits for it
   std::unordered_map<int32_t, uint32_t> op_token_;  // of the current block: operation -> token of its local results
   std::unordered_map<int32_t, uint32_t> copy_token_;
+  std::unordered_map<int32_t, uint32_t> readers_left_;  // operation -> reads of its local results still to come
+  std::vector<uint32_t> free_tokens_;                   // whose last reader has issued
   std::vector<int32_t> riders_;          // instructions that wait for a step
   std::vector<TokenCopy> copies_;        // that wait for a step (only before the first of a block)
   uint32_t globals_ = 0, next_token_ = 0, block_first_step_ = 0;

@@ -11,7 +11,7 @@ namespace tcsim::sim::lowering {
 namespace {
 
 constexpr int kPasses = 3;
-constexpr size_t kScanLimit = 128;  // candidates looked at when registers are scarce: bounds the work on huge blocks
+constexpr size_t kScanLimit = 32;  // candidates looked at when registers are scarce: bounds the work on huge blocks
 
 enum Pipe : uint8_t { alu, multiply, fp64, special, tensor, uniform, shared, memory, none, pipe_count };
 
