@@ -115,18 +115,18 @@ def number(text):
 
 
 def source_page(path):
-    """Per launch: wavefronts by address of all LDS and LDSM, and of all STS and STSM (LDGSTS left out: see README)."""
+    """Per launch: wavefronts by address of all LDS and LDSM, of all STS and STSM, and what the page says of LDGSTS."""
     out, header = [], None
     for row in csv.reader(open(path)):
         if row[:1] == ["Kernel Name"]:
-            out.append([row[1], 0, 0])
+            out.append([row[1], 0, 0, 0])
         elif row[:1] == ["Address"]:
             header = row
         elif header and len(row) == len(header):
             cells = dict(zip(header, row))
-            store = re.search(r"\bSTSM?\b", cells["Source"])
-            if store or re.search(r"\bLDSM?\b", cells["Source"]):
-                out[-1][2 if store else 1] += int(cells["L1 Wavefronts Shared"])
+            for column, opcode in ((1, r"\bLDSM?\b"), (2, r"\bSTSM?\b"), (3, r"\bLDGSTS\b")):
+                if re.search(opcode, cells["Source"]):
+                    out[-1][column] += int(cells["L1 Wavefronts Shared"])
     return out
 
 
@@ -135,14 +135,14 @@ def table(checks, raw, source, out, *repeats):
     more = [read_raw(r) for r in repeats]
     columns = {c: m for c, m in COLUMNS.items() if m in rows[0]}
     with open(out, "w") as h:
-        print(",".join(["case", "M", "N", "K", "kernel", *columns, "sass_wavefronts_ld", "sass_wavefronts_st", "cycles_min", "cycles_median",
+        print(",".join(["case", "M", "N", "K", "kernel", *columns, "sass_wavefronts_ld", "sass_wavefronts_st", "sass_wavefronts_ldgsts", "cycles_min", "cycles_median",
                         "cycles_max", "grid", "block", "relative_l2"]), file=h)
         for case, row, page, *others in zip(order, rows, pages, *more, strict=True):
             grid, block = ([int(x) for x in re.findall(r"\d+", row[name])] for name in ("Grid Size", "Block Size"))
             assert row["Kernel Name"] == page[0] == case["entry"] and grid[0] * grid[1] == int(case["grid"]), case
             cycles = sorted(int(r[COLUMNS["cycles"]].replace(",", "")) for r in (row, *others))
             print(",".join([case["case"], case["M"], case["N"], case["K"], case["entry"], *(number(row[m]) for m in columns.values()),
-                            str(page[1]), str(page[2]), str(cycles[0]), str(statistics.median_low(cycles)), str(cycles[-1]),
+                            *map(str, page[1:]), str(cycles[0]), str(statistics.median_low(cycles)), str(cycles[-1]),
                             f"{grid[0]}x{grid[1]}", str(block[0]), case["relative_l2"]]), file=h)
 
 
