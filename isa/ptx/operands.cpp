@@ -38,7 +38,7 @@ int32_t Parser::dense_register(RegisterRange& range, std::string_view name, uint
   if (dense < 0) {
     dense = static_cast<int32_t>(function_->registers.size());
     std::string full(name);
-    if (range.vector > 1) full += "xyzw"[number % range.vector], full.insert(full.size() - 1, ".");
+    if (range.vector > 1) full += '.', full += "xyzw"[number % range.vector];
     function_->registers.push_back({std::move(full), range.type});
   }
   return dense;

@@ -20,12 +20,12 @@ class Writer {
   }
   template <class... Args>
   void operator()(fmt::format_string<Args...> format, Args&&... args) {
-    body_ += "\t" + fmt::format(format, std::forward<Args>(args)...) + "\n";
+    body_ += fmt::format("\t{}\n", fmt::format(format, std::forward<Args>(args)...));
   }
   void label(const std::string& name) { body_ += name + ":\n"; }
   void comment(const std::string& text) { body_ += "\t// " + text + "\n"; }
   /// "{%r1, %r2}"
-  static std::string braces(const std::vector<std::string>& list) { return "{" + fmt::format("{}", fmt::join(list, ", ")) + "}"; }
+  static std::string braces(const std::vector<std::string>& list) { return fmt::format("{{{}}}", fmt::join(list, ", ")); }
 
   std::string declarations() const {
     static const std::map<std::string, std::string> types = {{"r", "b32"}, {"rd", "b64"}, {"f", "f32"}, {"fd", "f64"}, {"h", "b16"}, {"p", "pred"}};
