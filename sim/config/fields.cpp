@@ -221,6 +221,7 @@ void add_memory(Builder& b) {
   l2("write_cycles_per_sector", &L2Cache::write_cycles_per_sector, "cycles", 0, 1024,
      "of a slice for a written sector");
   l2("atomic_cycles", &L2Cache::atomic_cycles, "cycles", 0, 1024, "of a slice for an atomic sector");
+  l2("coalescing_sms", &L2Cache::coalescing_sms, "SMs", 0, 1024, "neighbouring SMs whose reads of one line in flight are served once");
 
   const auto dram = [&](auto... args) { b.add("dram", &Machine::dram, args...); };
   dram("channels", &Dram::channels, "", 1, 4096, "channels of the chip");

@@ -102,6 +102,7 @@ struct L2Cache {
   double partition_bytes_per_cycle = 0;       // link between the partitions
   double write_cycles_per_sector = 0;
   uint32_t atomic_cycles = 0;                 // of the slice per atomic sector
+  uint32_t coalescing_sms = 0;                // neighbouring SMs whose reads of one line in flight are served once (1: none)
 };
 
 struct Dram {

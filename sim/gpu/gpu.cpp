@@ -65,15 +65,6 @@ class SmPool {
   bool stop_ = false;
 };
 
-struct HazardText { const char *kind, *what; };
-HazardText hazard_text(uint8_t bit) {
-  switch (bit) {
-    case isa::kUninitialisedRead: return {"uninitialised-read", "reads bytes that were never written"};
-    case isa::kMissingWait: return {"missing-wait", "reads bytes that a cp.async in flight will write"};
-    default: return {"overwrite-in-flight", "writes bytes that a cp.async in flight will write"};
-  }
-}
-
 /// CTAs talk to each other through global memory in the middle of a kernel: their order must not depend on threads.
 bool communicates(const isa::Kernel& kernel) {
   for (const isa::Inst& inst : kernel.insts) {
@@ -87,13 +78,12 @@ bool communicates(const isa::Kernel& kernel) {
 }
 
 void report_deadlock(const KernelRun& run, const std::vector<std::unique_ptr<Sm>>& sms, Cycle now, Diagnostics& diags) {
-  std::vector<std::string> waiters;
+  std::vector<const isa::Cta*> ctas;
   for (const auto& sm : sms)
-    for (auto& line : sm->describe_waiters()) waiters.push_back(std::move(line));
-  std::string text = fmt::format("no warp can go on after cycle {}; {} warps wait", now, waiters.size());
-  for (size_t i = 0; i < waiters.size() && i < 16; ++i) text += "\n  " + waiters[i];
-  if (waiters.size() > 16) text += fmt::format("\n  and {} more", waiters.size() - 16);
-  diags.error("deadlock", {run.module->path, run.kernel->line, 1}, text);
+    for (const isa::Cta* cta : sm->resident_ctas()) ctas.push_back(cta);
+  Diagnostic deadlock = isa::deadlock_diagnostic(*run.module, ctas);
+  deadlock.text += fmt::format("\n  (nothing moves after cycle {})", now);
+  diags.add(std::move(deadlock));
 }
 
 void add(OpStats& to, const OpStats& from) {
@@ -183,14 +173,9 @@ class Simulation {
     return diags_.has_errors();
   }
   void warn_of_hazards() {
-    std::map<std::pair<uint32_t, uint8_t>, uint64_t> all;
-    for (const auto& sm : sms_)
-      for (const auto& [what, times] : sm->hazards) all[what] += times;
-    for (const auto& [what, times] : all) {
-      const isa::Inst& inst = run_.kernel->insts[what.first];
-      const auto& text = hazard_text(what.second);
-      diags_.warning(text.kind, {run_.module->path, inst.line, inst.col}, fmt::format("{} ({} times, {})", text.what, times, run_.module->source_of(inst)));
-    }
+    isa::HazardLog all;
+    for (const auto& sm : sms_) all.merge(sm->hazards);
+    all.report(*run_.module, *run_.kernel, diags_);
   }
   LaunchShape launch_shape(const Occupancy& o) const {
     LaunchShape shape;

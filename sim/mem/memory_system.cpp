@@ -7,14 +7,12 @@
 namespace tcsim::sim {
 namespace {
 
-/// Spreads line addresses over slices and channels as the hardware's undocumented hash does: evenly for any stride.
-uint64_t mix(uint64_t x) {
-  x ^= x >> 31;
-  x *= 0x7fb5d329728ea185ull;
-  x ^= x >> 27;
-  x *= 0x81dadef4bc2dd44dull;
-  return x ^ x >> 33;
-}
+/// Spreads addresses over slices and channels. The hardware's hash is not published, but it is made to serve strided
+/// tiles evenly; multiples of the golden ratio are spread more evenly than random numbers for any small stride.
+uint64_t spread(uint64_t x) { return x * 0x9e3779b97f4a7c15ull; }
+uint32_t pick(uint64_t hash, uint32_t count) { return static_cast<uint32_t>((hash >> 32) * count >> 32); }
+
+constexpr uint32_t kChannelBytes = 512;  // consecutive bytes of one channel
 
 /// Takes `cost` cycles of a resource that is next free at `free`, not before `now`. Returns the start.
 double take(double& free, double now, double cost) {
@@ -39,6 +37,8 @@ MemorySystem::MemorySystem(const cfg::Machine& machine) : machine_(machine) {
   fill_cycles_per_sector_ = l2.sector_bytes / machine.l1.fill_bytes_per_cycle;
   store_cycles_per_sector_ = l2.sector_bytes / machine.l1.store_bytes_per_cycle;
   channel_cycles_per_byte_ = channels_ / machine.dram.bytes_per_cycle;
+  group_ = std::max<uint32_t>(1, l2.coalescing_sms);
+  if (group_ > 1) in_flight_.resize(size_t{(sms_ + group_ - 1) / group_} * kInFlight);
   lines_.resize(size_t{slices_} * sets_ * ways_);
   slice_free_.resize(slices_);
   link_free_.resize(partitions_);
@@ -48,9 +48,11 @@ MemorySystem::MemorySystem(const cfg::Machine& machine) : machine_(machine) {
 }
 
 MemorySystem::Place MemorySystem::place_of(uint64_t line) const {
-  const uint64_t h = mix(line);
-  return {static_cast<uint32_t>(h % slices_), static_cast<uint32_t>((h >> 32) % sets_)};
+  const uint64_t hash = spread(line);
+  return {pick(hash, slices_), static_cast<uint32_t>((hash ^ line) % sets_)};
 }
+
+uint32_t MemorySystem::channel_of(uint64_t line) const { return pick(spread(line * machine_.l2.line_bytes / kChannelBytes), channels_); }
 
 MemorySystem::Line& MemorySystem::find_or_evict(Place place, uint64_t line, Cycle now, bool& hit) {
   Line* set = &lines_[(size_t{place.slice} * sets_ + place.set) * ways_];
@@ -72,7 +74,7 @@ MemorySystem::Line& MemorySystem::find_or_evict(Place place, uint64_t line, Cycl
 Cycle MemorySystem::fetch_from_dram(uint64_t line, uint32_t sectors, Cycle now) {
   const uint32_t bytes = std::max<uint32_t>(static_cast<uint32_t>(std::popcount(sectors)) * machine_.l2.sector_bytes, machine_.dram.access_bytes);
   counters_[Counter::dram_bytes_read] += static_cast<uint64_t>(std::popcount(sectors)) * machine_.l2.sector_bytes;
-  double& free = channel_free_[mix(line * machine_.l2.line_bytes / 512 + 0x9e37) % channels_];
+  double& free = channel_free_[channel_of(line)];
   double start = static_cast<double>(now);
   if (machine_.dram.tlb_page_bytes != 0) {
     // The first touch of a page waits for its translation; later ones that come before it do, too.
@@ -88,11 +90,27 @@ Cycle MemorySystem::fetch_from_dram(uint64_t line, uint32_t sectors, Cycle now) 
 void MemorySystem::write_back(uint64_t line, uint32_t sectors, Cycle now) {
   const uint32_t bytes = static_cast<uint32_t>(std::popcount(sectors)) * machine_.l2.sector_bytes;
   counters_[Counter::dram_bytes_write] += bytes;
-  take(channel_free_[mix(line * machine_.l2.line_bytes / 512 + 0x9e37) % channels_], static_cast<double>(now), bytes * channel_cycles_per_byte_);
+  take(channel_free_[channel_of(line)], static_cast<double>(now), bytes * channel_cycles_per_byte_);
+}
+
+/// The unloaded way back, then the SM's ingress port: later responses queue behind this one.
+Cycle MemorySystem::respond(const MemRequest& request, Cycle data, bool far) {
+  double done = static_cast<double>(data) + (far ? machine_.l2.far_cycles : machine_.l2.near_cycles);
+  if (request.kind == MemRequest::Kind::read || request.kind == MemRequest::Kind::atomic) {
+    const double width = std::popcount(request.sectors) * fill_cycles_per_sector_;
+    done = take(fill_free_[request.sm], done - width, width) + width;
+  }
+  return std::max<Cycle>(static_cast<Cycle>(std::ceil(done)), request.cycle + min_latency_);
 }
 
 Cycle MemorySystem::serve(const MemRequest& request) {
   const Place place = place_of(request.line);
+  const bool merges = group_ > 1 && request.kind == MemRequest::Kind::read;
+  if (merges) {
+    const InFlight& other = in_flight(request);
+    if (other.line == request.line && (request.sectors & ~other.sectors) == 0 && request.cycle < other.done)
+      return respond(request, std::max(other.data, request.cycle), partition_of_sm(request.sm) != partition_of_slice(place.slice));
+  }
   const uint32_t count = static_cast<uint32_t>(std::popcount(request.sectors));
   const bool far = partition_of_sm(request.sm) != partition_of_slice(place.slice);
   const bool is_write = request.kind != MemRequest::Kind::read;
@@ -128,14 +146,9 @@ Cycle MemorySystem::serve(const MemRequest& request) {
     }
     data = std::max(data, line.ready);
   }
-  const Cycle base = far ? machine_.l2.far_cycles : machine_.l2.near_cycles;
-  double done = static_cast<double>(data) + base;
-  if (request.kind == MemRequest::Kind::read || request.kind == MemRequest::Kind::atomic) {
-    // The SM's ingress port: later responses queue behind this one.
-    const double width = count * fill_cycles_per_sector_;
-    done = take(fill_free_[request.sm], done - width, width) + width;
-  }
-  return std::max<Cycle>(static_cast<Cycle>(std::ceil(done)), request.cycle + min_latency_);
+  const Cycle done = respond(request, data, far);
+  if (merges) in_flight(request) = {request.line, data, done, request.sectors};
+  return done;
 }
 
 }  // namespace tcsim::sim

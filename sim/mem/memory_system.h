@@ -43,15 +43,27 @@ class MemorySystem {
     uint8_t valid = 0, dirty = 0;
   };
   struct Place { uint32_t slice, set; };
+  /// A read on its way back to a group of SMs: another SM of the group that asks meanwhile shares it.
+  struct InFlight {
+    uint64_t line = ~0ull;
+    Cycle data = 0, done = 0;  // data at L2, response
+    uint8_t sectors = 0;
+  };
+  static constexpr uint32_t kInFlight = 1024;  // entries a group, by line
 
   Place place_of(uint64_t line) const;
+  uint32_t channel_of(uint64_t line) const;
   Line& find_or_evict(Place place, uint64_t line, Cycle now, bool& hit);
   Cycle fetch_from_dram(uint64_t line, uint32_t sectors, Cycle now);
+  InFlight& in_flight(const MemRequest& request) { return in_flight_[size_t{request.sm / group_} * kInFlight + request.line % kInFlight]; }
+  Cycle respond(const MemRequest& request, Cycle data, bool far);
   void write_back(uint64_t line, uint32_t sectors, Cycle now);
   uint32_t partition_of_sm(uint32_t sm) const { return sm * partitions_ / sms_; }
   uint32_t partition_of_slice(uint32_t slice) const { return slice * partitions_ / slices_; }
 
   const cfg::Machine& machine_;
+  uint32_t group_;
+  std::vector<InFlight> in_flight_;
   uint32_t slices_, sets_, ways_, partitions_, sms_, channels_;
   Cycle min_latency_;
   double slice_cycles_per_sector_, link_cycles_per_sector_, fill_cycles_per_sector_, store_cycles_per_sector_, channel_cycles_per_byte_;

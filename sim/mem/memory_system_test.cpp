@@ -75,6 +75,26 @@ TEST(MemorySystem, WritesMakeDirtySectorsAndAreAcknowledged) {
   EXPECT_EQ(memory.counters()[Counter::dram_bytes_read], 0u);  // whole sectors: nothing to fetch
 }
 
+TEST(MemorySystem, NeighboursShareAReadInFlight) {
+  auto m = machine();
+  m.l2.coalescing_sms = 2;
+  MemorySystem memory(m);
+  for (uint64_t line = 0; line < 64; ++line) memory.serve(read(0, line));
+  const uint64_t before = memory.counters()[Counter::l2_sectors_read];
+  // SM 0 and its neighbour SM 1 read the same 32 lines: L2 serves 32, not 64; SM 2 is not a neighbour.
+  for (uint64_t line = 0; line < 32; ++line) {
+    memory.serve(read(10000, line, 0xf, 0));
+    memory.serve(read(10000, line, 0xf, 1));
+  }
+  EXPECT_EQ(memory.counters()[Counter::l2_sectors_read] - before, 32u * 4);
+  for (uint64_t line = 0; line < 32; ++line) memory.serve(read(10001, line, 0xf, 2));
+  EXPECT_EQ(memory.counters()[Counter::l2_sectors_read] - before, 64u * 4);
+  // When the response is back (20200), a new read is a new request.
+  memory.serve(read(20000, 40, 0xf, 0));
+  memory.serve(read(20400, 40, 0xf, 1));
+  EXPECT_EQ(memory.counters()[Counter::l2_sectors_read] - before, 66u * 4);
+}
+
 TEST(MemorySystem, FarPartitionIsFarther) {
   auto m = machine();
   m.chip.partitions = 2;

@@ -108,6 +108,7 @@ void Sm::issue(SubCore& core, uint32_t slot) {
   core.last = static_cast<uint16_t>(slot);
 
   w.warp->ctx.clock = now_;
+  const uint32_t live_before = w.warp->live();
   const isa::Control control = w.warp->step();
   OpStats& stats = ops[w.op];
   const uint32_t threads = static_cast<uint32_t>(std::popcount(w.warp->last_active()));
@@ -116,7 +117,7 @@ void Sm::issue(SubCore& core, uint32_t slot) {
   counters[Counter::inst_executed] += 1;
   counters[Counter::thread_inst_executed] += threads;
   counters[Counter::issue_active] += 1;
-  if (w.warp->ctx.fx.hazard != 0) note_hazard(w);
+  if (w.warp->ctx.fx.hazard != 0) hazards.add(ctas_[w.cta_slot].cta, *w.warp);
   if (w.warp->ctx.fx.fault.kind != nullptr) return report_fault(slot);
 
   const cfg::OpTiming& timing = m_.of(op.timing);
@@ -143,11 +144,11 @@ void Sm::issue(SubCore& core, uint32_t slot) {
   set_results(w, op, pending ? pending_on(load_slot, w.loads[load_slot].reason) : ready_at(ready, wait_reason(op.timing)));
   if (op.copy_count != 0) apply_copies(w, op);
 
-  if (w.warp->exited()) {
+  if (const uint32_t gone = live_before & ~w.warp->live(); gone != 0) {
     std::vector<isa::CtaBarriers::Release> released;
     CtaSlot& cta = ctas_[w.cta_slot];
-    if (cta.cta.barriers.exit(threads, released)) release_barrier(cta, released);
-    return finish_warp(slot);
+    if (cta.cta.barriers.exit(static_cast<uint32_t>(std::popcount(gone)), released)) release_barrier(cta, released);
+    if (w.warp->exited()) return finish_warp(slot);
   }
   if (control != isa::Control::next) return handle_control(slot, control);
   if (op.ends_block && w.warp->runnable() && w.warp->pc() != w.op + 1) {
@@ -170,10 +171,7 @@ void Sm::handle_control(uint32_t slot, isa::Control control) {
       const bool waits = fx.barrier.kind != isa::BarrierRequest::Kind::arrive;
       cta.barrier_free = std::max(cta.barrier_free, now_) + m_.scheduler.barrier_warp_cycles;
       const bool complete = cta.cta.barriers.arrive(fx.barrier, w.index_in_cta, lanes, released, error);
-      if (!error.empty()) {
-        w.warp->ctx.fx.fault = {"barrier-misuse", 0, 0, error};
-        return report_fault(slot);
-      }
+      if (!error.empty()) return report_fault(slot, error);
       if (waits) begin_wait(slot, Blocked::barrier); else plan(slot);
       if (complete) release_barrier(cta, released);
       return;
@@ -199,7 +197,6 @@ void Sm::handle_control(uint32_t slot, isa::Control control) {
       return;
     }
     case isa::Control::trap:
-      w.warp->ctx.fx.fault = {"trap", -1, 0, "the kernel executed trap"};
       return report_fault(slot);
     default: return plan(slot);
   }

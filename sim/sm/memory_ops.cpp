@@ -1,5 +1,6 @@
 // Shared-memory instructions in the MIO pipe, global ones through LSU and L1, cp.async.
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 
@@ -17,6 +18,24 @@ Cycle push(std::vector<Cycle>& starts, uint32_t& head, Cycle start) {
   starts[head] = start;
   head = (head + 1) % starts.size();
   return starts[head];
+}
+
+/// Passes of the banks that write a cp.async: one for each row of the banks that each global line's bytes go to
+/// (validation/data/own_gemm: 4 an instruction for rows of 128 bytes, 8 for 64, 15 for 64 padded to 80).
+uint32_t copy_wavefronts(const isa::AsyncCopy& copy, const cfg::Machine& m) {
+  std::array<uint64_t, isa::kLanes> seen;
+  uint32_t count = 0;
+  const uint32_t row_bytes = m.smem.banks * m.smem.bank_bytes;
+  for (uint32_t rest = copy.mask; rest != 0; rest &= rest - 1) {
+    const int lane = std::countr_zero(rest);
+    // A zero fill has no line; its bytes are written row by row.
+    const uint64_t line = copy.src_bytes[lane] == 0 ? 0 : copy.src[lane] / m.l1.line_bytes;
+    const uint64_t pair = line << 16 | copy.dst[lane] / row_bytes;
+    uint32_t i = count;
+    while (i > 0 && seen[i - 1] != pair) --i;
+    if (i == 0) seen[count++] = pair;
+  }
+  return std::max<uint32_t>(1, count);
 }
 
 }  // namespace
@@ -60,24 +79,34 @@ Cycle Sm::shared_access(SubCore& core, const MachineOp& op, const isa::Access& a
 }
 
 void Sm::memory_op(SubCore& core, uint32_t slot, const MachineOp& op, Cycle& ready, bool& pending, uint32_t& load_slot) {
-  const isa::Effects& fx = warps_[slot].warp->ctx.fx;
+  using isa::AccessKind;
+  WarpSlot& w = warps_[slot];
+  const isa::Effects& fx = w.warp->ctx.fx;
   if (fx.has_copy) return async_copy(core, slot);
-  if (fx.access.kind == isa::AccessKind::none || fx.access.mask == 0) {
-    // No address: shfl, s2r, or all lanes predicated off.
-    if (core.pipe[warps_[slot].place] == Pipe::mio) ready = enter_mio(core, 1, 1.0) + m_.of(op.timing).latency;
+  if (fx.access.kind == AccessKind::none || fx.access.mask == 0) {
+    // No address: shfl, s2r, or all lanes predicated off. An operation of a sequence (wmma.load) whose accesses are
+    // made by its last one costs its issue only.
+    const bool runs_something = run_.program->first[w.op] != run_.program->first[w.op + 1];
+    if (core.pipe[w.place] == Pipe::mio && runs_something) ready = enter_mio(core, 1, 1.0) + m_.of(op.timing).latency;
     return;
   }
-  if (fx.access.space == isa::Space::shared) {
-    ready = shared_access(core, op, fx.access);
-    return;
+  const isa::Space space = fx.access.space;
+  if (space == isa::Space::param || space == isa::Space::constant || fx.access.kind == AccessKind::prefetch) return;
+  const bool shared = space == isa::Space::shared;
+  const bool store = fx.access.kind == AccessKind::store || fx.access.kind == AccessKind::atomic;
+  const bool with_result = fx.access.kind == AccessKind::atomic && op.results != 0;
+  if (!shared && (!store || with_result)) load_slot = new_load(w, 0, Stall::long_scoreboard);
+  Cycle latest = ready;
+  for (uint32_t i = 0; i <= fx.more_count; ++i) {
+    const isa::Access& access = i == 0 ? fx.access : fx.more[i - 1];
+    if (shared) latest = i == 0 ? shared_access(core, op, access) : std::max(latest, shared_access(core, op, access));
+    else if (store) global_store(core, slot, access, with_result, load_slot);
+    else latest = i == 0 ? global_load(core, slot, op, access, load_slot) : std::max(latest, global_load(core, slot, op, access, load_slot));
   }
-  if (fx.access.space == isa::Space::param || fx.access.space == isa::Space::constant) return;
-  switch (fx.access.kind) {
-    case isa::AccessKind::store: global_store(core, slot, false, pending, load_slot); break;
-    case isa::AccessKind::atomic: global_store(core, slot, op.results != 0, pending, load_slot); break;
-    case isa::AccessKind::prefetch: break;
-    default: global_load(core, slot, op, ready, pending, load_slot); break;
-  }
+  ready = latest;
+  if (shared || (store && !with_result)) return;
+  pending = w.loads[load_slot].responses != 0;
+  if (!pending) w.free_loads.push_back(load_slot);
 }
 
 /// Local memory is private: each warp's window is its own range of line addresses, far from the global ones.
@@ -131,8 +160,7 @@ uint32_t Sm::send(uint64_t line, uint8_t sectors, MemRequest::Kind kind, Cycle a
   return id;
 }
 
-void Sm::global_load(SubCore& core, uint32_t slot, const MachineOp& op, Cycle& ready, bool& pending, uint32_t& load_slot) {
-  const isa::Access& access = warps_[slot].warp->ctx.fx.access;
+Cycle Sm::global_load(SubCore& core, uint32_t slot, const MachineOp& op, const isa::Access& access, uint32_t load_slot) {
   coalesce(access, m_.l1.line_bytes, m_.l1.sector_bytes, lines_);
   const double data = lines_.sectors * m_.l1.sector_bytes / m_.l1.data_bytes_per_cycle;
   const Cycle start = enter_lsu(core, std::max(lines_.count * m_.l1.tag_cycles, data));
@@ -142,72 +170,61 @@ void Sm::global_load(SubCore& core, uint32_t slot, const MachineOp& op, Cycle& r
   counters[Counter::l1_requests] += lines_.count;
   counters[Counter::l1_sectors] += lines_.sectors;
   WarpSlot& w = warps_[slot];
-  load_slot = new_load(w, 0, Stall::long_scoreboard);
   uint32_t responses = 0;
   for (uint32_t i = 0; i < lines_.count; ++i) {
     const uint64_t line = lines_.lines[i].line | private_lines(w, access.space);
-    const uint8_t sectors = lines_.lines[i].sectors;
     const Cycle at = start + up(i * m_.l1.tag_cycles);
-    L1Tags::Line* entry = access.cache_global ? nullptr : l1_.access(line);
-    uint8_t missing = sectors;
-    if (entry != nullptr) {
-      missing = static_cast<uint8_t>(sectors & ~entry->valid);
-      counters[Counter::l1_sectors_hit] += static_cast<uint32_t>(std::popcount(static_cast<uint32_t>(sectors & entry->valid)));
-      if ((missing & entry->pending) == missing && missing != 0) {  // on its way already
-        requests_[entry->request].waiters.push_back({static_cast<uint16_t>(slot), static_cast<uint16_t>(load_slot), 0});
-        ++responses;
-        continue;
-      }
-    }
-    if (missing == 0) continue;
-    const uint32_t id = send(line, missing, MemRequest::Kind::read, at);
-    requests_[id].waiters.push_back({static_cast<uint16_t>(slot), static_cast<uint16_t>(load_slot), 0});
-    ++responses;
-    if (entry != nullptr) {
-      requests_[id].in_l1 = true;
-      entry->pending |= missing;
-      entry->request = id;
-    }
+    const Waiter waiter{static_cast<uint16_t>(slot), static_cast<uint16_t>(load_slot), 0};
+    responses += fetch_line(line, lines_.lines[i].sectors, access.cache_global, at, waiter);
   }
   stats.l1_hits += responses == 0;
-  if (responses == 0) {
-    w.free_loads.push_back(load_slot);
-    ready = start + m_.l1.hit_cycles + up((lines_.count - 1) * m_.l1.subcore_line_cycles);
-    return;
-  }
-  w.loads[load_slot].responses = responses;
-  pending = true;
+  w.loads[load_slot].responses += responses;
+  return start + m_.l1.hit_cycles + up((lines_.count - 1) * m_.l1.subcore_line_cycles);
 }
 
-void Sm::global_store(SubCore& core, uint32_t slot, bool atomic_result, bool& pending, uint32_t& load_slot) {
-  const isa::Access& access = warps_[slot].warp->ctx.fx.access;
+/// Looks a line up in L1 and asks L2 for what is missing. True when `waiter` will be told by a response.
+bool Sm::fetch_line(uint64_t line, uint8_t sectors, bool bypass_l1, Cycle at, const Waiter& waiter) {
+  L1Tags::Line* entry = bypass_l1 ? nullptr : l1_.access(line);
+  if (entry != nullptr) {
+    counters[Counter::l1_sectors_hit] += static_cast<uint32_t>(std::popcount(static_cast<uint32_t>(sectors & entry->valid)));
+    sectors = static_cast<uint8_t>(sectors & ~entry->valid);
+    if (sectors == 0) return false;
+    if ((sectors & entry->pending) == sectors) {  // on its way already
+      requests_[entry->request].waiters.push_back(waiter);
+      return true;
+    }
+  }
+  const uint32_t id = send(line, sectors, MemRequest::Kind::read, at);
+  requests_[id].waiters.push_back(waiter);
+  if (entry != nullptr) {
+    requests_[id].in_l1 = true;
+    entry->pending |= sectors;
+    entry->request = id;
+  }
+  return true;
+}
+
+void Sm::global_store(SubCore& core, uint32_t slot, const isa::Access& access, bool with_result, uint32_t load_slot) {
   coalesce(access, m_.l1.line_bytes, m_.l1.sector_bytes, lines_);
   const double data = lines_.sectors * m_.l1.sector_bytes / m_.l1.data_bytes_per_cycle;
   const Cycle start = enter_lsu(core, std::max(lines_.count * m_.l1.tag_cycles, data));
   WarpSlot& w = warps_[slot];
   const bool atomic = access.kind == isa::AccessKind::atomic;
+  const MemRequest::Kind kind = !atomic ? MemRequest::Kind::write : with_result ? MemRequest::Kind::atomic : MemRequest::Kind::reduction;
   OpStats& stats = ops[w.op];
   stats.lines += lines_.count;
   stats.sectors += lines_.sectors;
-  uint32_t responses = 0;
-  if (atomic_result) load_slot = new_load(w, 0, Stall::long_scoreboard);
   for (uint32_t i = 0; i < lines_.count; ++i) {
     const uint64_t line = lines_.lines[i].line | private_lines(w, access.space);
     const uint8_t sectors = lines_.lines[i].sectors;
     if (L1Tags::Line* entry = atomic ? l1_.find(line) : nullptr) entry->valid &= static_cast<uint8_t>(~sectors);
-    const uint32_t id = send(line, sectors, !atomic ? MemRequest::Kind::write : atomic_result ? MemRequest::Kind::atomic : MemRequest::Kind::reduction,
-                             start + up(i * m_.l1.tag_cycles));
+    const uint32_t id = send(line, sectors, kind, start + up(i * m_.l1.tag_cycles));
     requests_[id].is_store = true;
     requests_[id].store_warp = static_cast<uint16_t>(slot);
     ++w.outstanding;
-    if (atomic_result) {
-      requests_[id].waiters.push_back({static_cast<uint16_t>(slot), static_cast<uint16_t>(load_slot), 0});
-      ++responses;
-    }
-  }
-  if (atomic_result) {
-    w.loads[load_slot].responses = responses;
-    pending = true;
+    if (!with_result) continue;
+    requests_[id].waiters.push_back({static_cast<uint16_t>(slot), static_cast<uint16_t>(load_slot), 0});
+    ++w.loads[load_slot].responses;
   }
 }
 
@@ -215,10 +232,6 @@ void Sm::async_copy(SubCore& core, uint32_t slot) {
   WarpSlot& w = warps_[slot];
   isa::Effects& fx = w.warp->ctx.fx;
   const isa::AsyncCopy& copy = fx.copy;
-  // The bytes pass the banks when they are written; the pipe is charged for them where the instruction enters it.
-  const uint32_t row = m_.smem.banks * m_.smem.bank_bytes;
-  const uint32_t wavefronts = std::max<uint32_t>(1, (static_cast<uint32_t>(std::popcount(copy.mask)) * copy.bytes + row - 1) / row);
-  enter_mio(core, wavefronts, m_.smem.store_wavefront_cycles + m_.smem.async_copy_cycles / wavefronts);
   isa::Access access = fx.access;
   access.kind = isa::AccessKind::load;
   access.bytes = copy.bytes;
@@ -228,6 +241,9 @@ void Sm::async_copy(SubCore& core, uint32_t slot) {
     if ((copy.mask >> lane & 1) && copy.src_bytes[lane] != 0) access.mask |= 1u << lane;
     counters[Counter::ldgsts_bytes] += copy.mask >> lane & 1 ? copy.src_bytes[lane] : 0;
   }
+  // The bytes pass the banks when they are written; the pipe is charged for them where the instruction enters it.
+  const uint32_t wavefronts = copy_wavefronts(copy, m_);
+  enter_mio(core, wavefronts, m_.smem.store_wavefront_cycles + m_.smem.async_copy_cycles / wavefronts);
   const uint32_t id = w.warp->async.issue(copy);
   coalesce(access, m_.l1.line_bytes, m_.l1.sector_bytes, lines_);
   const double start = std::max(lsu_free_, static_cast<double>(now_));
@@ -238,29 +254,9 @@ void Sm::async_copy(SubCore& core, uint32_t slot) {
   counters[Counter::l1_requests] += lines_.count;
   counters[Counter::l1_sectors] += lines_.sectors;
   uint32_t responses = 0;
-  for (uint32_t i = 0; i < lines_.count; ++i) {
-    auto [line, sectors] = lines_.lines[i];
-    L1Tags::Line* entry = access.cache_global ? nullptr : l1_.access(line);
-    if (entry != nullptr) {
-      const uint8_t missing = static_cast<uint8_t>(sectors & ~entry->valid);
-      counters[Counter::l1_sectors_hit] += static_cast<uint32_t>(std::popcount(static_cast<uint32_t>(sectors & entry->valid)));
-      if (missing == 0) continue;
-      if ((missing & entry->pending) == missing) {
-        requests_[entry->request].waiters.push_back({static_cast<uint16_t>(slot), 0, id});
-        ++responses;
-        continue;
-      }
-      sectors = missing;
-    }
-    const uint32_t request = send(line, sectors, MemRequest::Kind::read, up(start + i * m_.l1.tag_cycles));
-    requests_[request].waiters.push_back({static_cast<uint16_t>(slot), 0, id});
-    if (entry != nullptr) {
-      requests_[request].in_l1 = true;
-      entry->pending |= sectors;
-      entry->request = request;
-    }
-    ++responses;
-  }
+  for (uint32_t i = 0; i < lines_.count; ++i)
+    responses += fetch_line(lines_.lines[i].line, lines_.lines[i].sectors, access.cache_global, up(start + i * m_.l1.tag_cycles),
+                            {static_cast<uint16_t>(slot), 0, id});
   if (responses == 0) {
     // Nothing to fetch (zero fill or L1 hits): the bytes land after an L1 hit's time.
     const uint32_t local = new_request(0, 0);

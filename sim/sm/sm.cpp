@@ -103,20 +103,11 @@ void Sm::handle(const Event& event) {
 
 void Sm::wake(uint32_t slot) { check_async_wait(slot); }
 
-void Sm::report_fault(uint32_t slot) {
+void Sm::report_fault(uint32_t slot, const std::string& error) {
   const WarpSlot& w = warps_[slot];
-  const isa::Fault& fault = w.warp->ctx.fx.fault;
-  const isa::Inst& inst = run_.kernel->insts[w.warp->last_inst()];
-  const isa::Dim3 id = ctas_[w.cta_slot].cta.id;
-  faults.push_back({Severity::error, fault.kind, {run_.module->path, inst.line, inst.col},
-                    fmt::format("{} (cycle {}, SM {}, CTA {},{},{}, warp {}, lane {}, {})", fault.text, now_, id_, id.x, id.y, id.z,
-                                w.index_in_cta, fault.lane, run_.module->source_of(inst))});
-}
-
-void Sm::note_hazard(const WarpSlot& w) {
-  const uint8_t bits = w.warp->ctx.fx.hazard;
-  for (uint8_t bit = 1; bit != 0 && bit <= bits; bit = static_cast<uint8_t>(bit << 1))
-    if (bits & bit) ++hazards[{w.warp->last_inst(), bit}];
+  Diagnostic fault = isa::fault_diagnostic(*run_.module, *run_.launch, ctas_[w.cta_slot].cta, *w.warp, error);
+  fault.text += fmt::format(" (SM {}, cycle {})", id_, now_);
+  faults.push_back(std::move(fault));
 }
 
 /// The warp has no lanes left: its CTA slot is free when all warps are gone and their stores acknowledged.
@@ -193,31 +184,11 @@ void Sm::handle_response(uint32_t id) {
   }
 }
 
-std::vector<std::string> Sm::describe_waiters() const {
-  std::vector<std::string> lines;
-  for (const WarpSlot& w : warps_) {
-    if (!w.resident) continue;
-    const CtaSlot& cta = ctas_[w.cta_slot];
-    const isa::Inst& inst = run_.kernel->insts[w.warp->last_inst()];
-    std::string what;
-    switch (w.blocked) {
-      case Blocked::barrier: {
-        const uint32_t id = w.warp->ctx.fx.barrier.id;
-        const auto state = cta.cta.barriers.state(id);
-        what = fmt::format("barrier {}: {} of {} threads have arrived", id, state.arrived, state.expected);
-        break;
-      }
-      case Blocked::load: what = "a load"; break;
-      case Blocked::async_group: what = fmt::format("cp.async groups (all but {})", w.wait_keep); break;
-      case Blocked::sleep: what = "nanosleep"; break;
-      case Blocked::stores: what = "stores to drain"; break;
-      case Blocked::warp_split: what = "the other lanes of its warp"; break;
-      case Blocked::no: what = "nothing (ready)"; break;
-    }
-    lines.push_back(fmt::format("SM {} CTA {},{},{} warp {} at {} (PTX line {}) waits for {} since cycle {}", id_, cta.cta.id.x,
-                                cta.cta.id.y, cta.cta.id.z, w.index_in_cta, run_.module->source_of(inst), inst.line, what, w.arrived));
-  }
-  return lines;
+std::vector<const isa::Cta*> Sm::resident_ctas() const {
+  std::vector<const isa::Cta*> list;
+  for (const CtaSlot& slot : ctas_)
+    if (slot.used) list.push_back(&slot.cta);
+  return list;
 }
 
 }  // namespace tcsim::sim

@@ -12,13 +12,13 @@
 #include <array>
 #include <cstdint>
 #include <deque>
-#include <map>
 #include <memory>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
 #include "isa/diag.h"
+#include "isa/exec/report.h"
 #include "sim/engine/wheel.h"
 #include "sim/lsu/l1_cache.h"
 #include "sim/mem/memory_system.h"
@@ -50,14 +50,13 @@ class Sm {
   std::vector<Diagnostic> faults;         // the user's fault: the run ends
   std::unordered_map<uint32_t, std::string> conflict_notes;  // PTX instruction -> who collides
 
-  /// Suspicious reads and writes: (PTX instruction, isa::Hazard bit) -> how often.
-  std::map<std::pair<uint32_t, uint8_t>, uint64_t> hazards;
+  isa::HazardLog hazards;                 // suspicious reads and writes
 
   bool idle() const { return resident_ctas_ == 0; }
   Cycle last_active() const { return last_active_; }
   Cycle first_issue() const { return first_issue_; }
-  /// For the deadlock report: each resident warp with what it waits for.
-  std::vector<std::string> describe_waiters() const;
+  /// For the deadlock report.
+  std::vector<const isa::Cta*> resident_ctas() const;
 
  private:
   struct CtaSlot {
@@ -95,7 +94,7 @@ class Sm {
   void handle(const Event& event);
   void handle_response(uint32_t id);
   void finish_warp(uint32_t slot);
-  void report_fault(uint32_t slot);
+  void report_fault(uint32_t slot, const std::string& error = {});
   void wake(uint32_t slot);
 
   // issue.cpp
@@ -118,13 +117,14 @@ class Sm {
   Cycle enter_mio(SubCore& core, uint32_t wavefronts, double per_wavefront);
   Cycle enter_lsu(SubCore& core, double cost);
   Cycle shared_access(SubCore& core, const MachineOp& op, const isa::Access& access);
-  void global_load(SubCore& core, uint32_t slot, const MachineOp& op, Cycle& ready, bool& pending, uint32_t& load_slot);
-  void global_store(SubCore& core, uint32_t slot, bool atomic_result, bool& pending, uint32_t& load_slot);
+  /// Global accesses register what they wait for in the load slot; the return value is when the rest is there.
+  Cycle global_load(SubCore& core, uint32_t slot, const MachineOp& op, const isa::Access& access, uint32_t load_slot);
+  void global_store(SubCore& core, uint32_t slot, const isa::Access& access, bool with_result, uint32_t load_slot);
+  bool fetch_line(uint64_t line, uint8_t sectors, bool bypass_l1, Cycle at, const Waiter& waiter);
   void async_copy(SubCore& core, uint32_t slot);
   uint32_t new_request(uint64_t line, uint8_t sectors);
   uint32_t send(uint64_t line, uint8_t sectors, MemRequest::Kind kind, Cycle at);
   void deliver_arrivals(uint32_t slot);
-  void note_hazard(const WarpSlot& w);
   void complete_copy(uint32_t slot, uint32_t copy);
   uint64_t private_lines(const WarpSlot& w, isa::Space space) const;
   uint32_t new_load(WarpSlot& w, uint32_t responses, Stall reason);
