@@ -1,4 +1,5 @@
-// Module-scope variables: memory for .global ones, the .const bank, initial values and what [symbol.NAME] sets.
+// Module-scope variables: memory for .global ones, the .const bank, initial values and what [symbol.NAME]
+// sets.
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -10,4 +11,4 @@ namespace tcsim::launch {
 /// Gives every .global variable an allocation and applies initialisers and [symbol.NAME] tables.
 void bind_symbols(const LaunchFile& file, isa::Module& module, Workspace& work, Diagnostics& diags);
 
-}  // namespace tcsim::launch
+} // namespace tcsim::launch

@@ -61,7 +61,7 @@ size_t edit_distance(std::string_view a, std::string_view b) {
   return row[b.size()];
 }
 
-}  // namespace
+} // namespace
 
 std::string_view name(Node::Kind kind) {
   switch (kind) {
@@ -182,7 +182,8 @@ bool TableReader::get_word(const std::string& key, std::string& out, const std::
   std::string word;
   if (!get(key, word)) return false;
   if (std::find(words.begin(), words.end(), word) == words.end()) {
-    error(find(key)->place, fmt::format("'{}' is '{}', expected one of {}{}", key, word, fmt::join(words, " "), suggestion(word, words)));
+    error(find(key)->place, fmt::format("'{}' is '{}', expected one of {}{}", key, word,
+                                        fmt::join(words, " "), suggestion(word, words)));
     return false;
   }
   out = word;
@@ -198,8 +199,10 @@ std::vector<const Node*> TableReader::tables(const std::string& key) {
     return out;
   }
   for (const Node& item : node->items) {
-    if (item.kind == Node::Kind::table) out.push_back(&item);
-    else error(item.place, fmt::format("'{}' holds {}, expected tables", key, name(item.kind)));
+    if (item.kind == Node::Kind::table)
+      out.push_back(&item);
+    else
+      error(item.place, fmt::format("'{}' holds {}, expected tables", key, name(item.kind)));
   }
   return out;
 }
@@ -216,8 +219,8 @@ void TableReader::finish() {
   const std::vector<std::string> known(asked_.begin(), asked_.end());
   for (const Entry& entry : table_.entries)
     if (!asked_.count(entry.key))
-      error(entry.place, fmt::format("unknown key '{}' in {}{}; known: {}", entry.key, what_, suggestion(entry.key, known),
-                                     fmt::join(known, " ")));
+      error(entry.place, fmt::format("unknown key '{}' in {}{}; known: {}", entry.key, what_,
+                                     suggestion(entry.key, known), fmt::join(known, " ")));
 }
 
-}  // namespace tcsim::launch
+} // namespace tcsim::launch

@@ -1,7 +1,8 @@
 // The launch file: what to run a kernel with. Parsing knows nothing of the kernel; prepare.h binds the two.
 //
 //   Diagnostics diags;
-//   auto file = launch::parse_launch_file("l.toml", text, diags);   // nullopt, or diags.has_errors(): bad input
+//   auto file = launch::parse_launch_file("l.toml", text, diags);   // nullopt, or diags.has_errors(): bad
+//   input
 #pragma once
 #include <array>
 #include <cstdint>
@@ -22,7 +23,7 @@ struct Node;
 struct Patch {
   Place place;
   uint64_t offset = 0;
-  std::string buffer, tensormap;  // exactly one is set
+  std::string buffer, tensormap; // exactly one is set
   int64_t offset_bytes = 0;
 };
 
@@ -30,16 +31,16 @@ struct Argument {
   enum class Kind : uint8_t { buffer, tensormap, bytes, null, scalar };
   Place place;
   Kind kind = Kind::scalar;
-  std::string name;            // buffer or tensor map
-  int64_t offset_bytes = 0;    // of a buffer
-  isa::Type type = isa::Type::none;  // of a scalar
-  std::vector<uint8_t> bytes;  // scalar (little-endian) or bytes
+  std::string name;                 // buffer or tensor map
+  int64_t offset_bytes = 0;         // of a buffer
+  isa::Type type = isa::Type::none; // of a scalar
+  std::vector<uint8_t> bytes;       // scalar (little-endian) or bytes
   std::vector<Patch> patches;
 };
 
 struct LaunchSpec {
   Place place;
-  std::string entry;  // empty: the module's only entry
+  std::string entry; // empty: the module's only entry
   Place entry_place, grid_place, block_place, args_place, smem_place;
   isa::Dim3 grid;
   std::optional<isa::Dim3> block, cluster;
@@ -53,15 +54,15 @@ struct BufferSpec {
   Place place;
   std::string name;
   isa::Type dtype = isa::Type::none;
-  std::vector<int64_t> shape, strides;  // in elements; strides are always filled in
+  std::vector<int64_t> shape, strides; // in elements; strides are always filled in
   Init init = Init::zeros;
-  std::string file;                     // of Init::file, relative to the launch file's folder
+  std::string file; // of Init::file, relative to the launch file's folder
   std::optional<uint64_t> seed;
   uint64_t align_bytes = 256;
   std::vector<Patch> patches;
 
-  uint64_t elements() const;  // of the shape
-  uint64_t bytes() const;     // allocated, padding included
+  uint64_t elements() const; // of the shape
+  uint64_t bytes() const;    // allocated, padding included
 };
 
 /// Fields of cuTensorMapEncodeTiled and cuTensorMapEncodeIm2col; innermost dimension first.
@@ -76,8 +77,8 @@ struct TensorMapSpec {
   int64_t channels_per_pixel = 0, pixels_per_column = 0;
 };
 
-/// [symbol.NAME]: a module's global or constant. buffer: a pointer variable (8 bytes, .b64 or .u64) gets the buffer's
-/// address, any other variable a copy of the buffer's bytes.
+/// [symbol.NAME]: a module's global or constant. buffer: a pointer variable (8 bytes, .b64 or .u64) gets the
+/// buffer's address, any other variable a copy of the buffer's bytes.
 struct SymbolSpec {
   Place place;
   std::string name, buffer;
@@ -87,7 +88,7 @@ struct SymbolSpec {
 
 struct GemmCheck {
   Place place;
-  std::string a, b, c, d;  // d: where the result is (c unless given)
+  std::string a, b, c, d; // d: where the result is (c unless given)
   bool trans_a = false, trans_b = false, trans_c = false;
   double alpha = 1, beta = 0;
   std::string sfa, sfb;
@@ -97,7 +98,10 @@ struct GemmCheck {
 struct CheckSpec {
   Place place;
   std::optional<GemmCheck> gemm;
-  struct Equals { Place place; std::string buffer, file; };
+  struct Equals {
+    Place place;
+    std::string buffer, file;
+  };
   std::vector<Equals> equals;
   double rtol = 1e-2, atol = 1e-2;
 };
@@ -116,7 +120,9 @@ struct LaunchFile {
   std::string resolve(std::string_view file) const;
 };
 
-/// Kinds of the errors: syntax (TOML), launch-mismatch, bad-tensormap. Files that it names ("file:...") are opened here only for `bytes`.
-std::optional<LaunchFile> parse_launch_file(const std::string& path, std::string_view text, Diagnostics& diags);
+/// Kinds of the errors: syntax (TOML), launch-mismatch, bad-tensormap. Files that it names ("file:...") are
+/// opened here only for `bytes`.
+std::optional<LaunchFile> parse_launch_file(const std::string& path, std::string_view text,
+                                            Diagnostics& diags);
 
-}  // namespace tcsim::launch
+} // namespace tcsim::launch

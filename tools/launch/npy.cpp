@@ -37,7 +37,7 @@ bool parse_shape(std::string_view text, std::vector<int64_t>& shape) {
   }
 }
 
-}  // namespace
+} // namespace
 
 bool is_npy(std::span<const uint8_t> bytes) {
   return bytes.size() >= kMagic.size() && std::memcmp(bytes.data(), kMagic.data(), kMagic.size()) == 0;
@@ -50,7 +50,8 @@ std::optional<NpyArray> parse_npy(std::span<const uint8_t> bytes, std::string& e
   }
   const bool wide = bytes[6] >= 2;
   const size_t start = wide ? 12 : 10;
-  const size_t length = bytes[8] | size_t{bytes[9]} << 8 | (wide ? size_t{bytes[10]} << 16 | size_t{bytes[11]} << 24 : 0);
+  const size_t length =
+      bytes[8] | size_t{bytes[9]} << 8 | (wide ? size_t{bytes[10]} << 16 | size_t{bytes[11]} << 24 : 0);
   if (length > bytes.size() - start) {
     error = "its header is cut off";
     return std::nullopt;
@@ -93,9 +94,10 @@ std::string npy_descr(isa::Type dtype) {
 }
 
 std::string npy_header(isa::Type dtype, std::vector<int64_t> shape) {
-  if (const int bits = wl::storage_bits(dtype); bits < 8 && !shape.empty()) shape.back() = (shape.back() * bits + 7) / 8;
-  std::string header = fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({}{}), }}", npy_descr(dtype), fmt::join(shape, ", "),
-                                   shape.size() == 1 ? "," : "");
+  if (const int bits = wl::storage_bits(dtype); bits < 8 && !shape.empty())
+    shape.back() = (shape.back() * bits + 7) / 8;
+  std::string header = fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({}{}), }}",
+                                   npy_descr(dtype), fmt::join(shape, ", "), shape.size() == 1 ? "," : "");
   // The data starts at a multiple of 64 bytes (NumPy's format.py), the header ends with a newline.
   header.resize((10 + header.size() + 1 + 63) / 64 * 64 - 10 - 1, ' ');
   header += '\n';
@@ -107,4 +109,4 @@ std::string npy_header(isa::Type dtype, std::vector<int64_t> shape) {
   return out + header;
 }
 
-}  // namespace tcsim::launch
+} // namespace tcsim::launch

@@ -1,5 +1,6 @@
-// Every shipped kernel computes what the host's GEMM computes, within one unit in the last place of the output type plus
-// K * 2^-23 * sum|a b| (wl::kAcceptance), and the same bits under all three orders of asynchronous copies.
+// Every shipped kernel computes what the host's GEMM computes, within one unit in the last place of the
+// output type plus K * 2^-23 * sum|a b| (wl::kAcceptance), and the same bits under all three orders of
+// asynchronous copies.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -30,12 +31,14 @@ std::string slurp(const fs::path& path) {
 std::vector<Case> triton_cases(int64_t size) {
   Diagnostics diags;
   std::vector<Case> out;
-  for (const compare::DataSet& set : compare::load_data(TCSIM_SOURCE_DIR "/validation/data/triton_gemm", diags))
+  for (const compare::DataSet& set :
+       compare::load_data(TCSIM_SOURCE_DIR "/validation/data/triton_gemm", diags))
     for (const auto& [kernel, facts] : set.kernels) {
       compare::Measurement row;
       row.kernel = kernel;
       row.m = row.n = row.k = size;
-      if (auto text = set.launch_text(row, diags)) out.push_back({kernel, set.ptx_path(row), set.folder + "/launch.toml.in", *text});
+      if (auto text = set.launch_text(row, diags))
+        out.push_back({kernel, set.ptx_path(row), set.folder + "/launch.toml.in", *text});
     }
   EXPECT_FALSE(diags.has_errors()) << errors_of(diags);
   return out;
@@ -47,7 +50,9 @@ std::vector<Case> shipped_cases() {
   for (const char* folder : {"cuda", "triton"})
     for (const auto& entry : fs::directory_iterator(fs::path(TCSIM_SOURCE_DIR) / "workloads" / folder))
       if (entry.path().extension() == ".toml")
-        out.push_back({entry.path().stem().string(), fs::path(entry.path()).replace_extension(".ptx").string(), entry.path().string(), slurp(entry.path())});
+        out.push_back({entry.path().stem().string(),
+                       fs::path(entry.path()).replace_extension(".ptx").string(), entry.path().string(),
+                       slurp(entry.path())});
   std::sort(out.begin(), out.end(), [](const Case& a, const Case& b) { return a.ptx_path < b.ptx_path; });
   return out;
 }
@@ -57,11 +62,14 @@ void expect_right_under_all_orders(const std::vector<Case>& cases, size_t least)
   for (const Case& each : cases) {
     SCOPED_TRACE(each.name);
     const std::string ptx = slurp(each.ptx_path);
-    const FunctionalRun eager = run_functional(each.ptx_path, ptx, each.launch_path, each.launch_text, isa::AsyncOrder::eager);
+    const FunctionalRun eager =
+        run_functional(each.ptx_path, ptx, each.launch_path, each.launch_text, isa::AsyncOrder::eager);
     EXPECT_TRUE(eager.comparison.passed) << eager.comparison.str("C");
     EXPECT_GT(eager.comparison.elements, 0u);
-    const FunctionalRun late = run_functional(each.ptx_path, ptx, each.launch_path, each.launch_text, isa::AsyncOrder::late);
-    const FunctionalRun random = run_functional(each.ptx_path, ptx, each.launch_path, each.launch_text, isa::AsyncOrder::random, 12345);
+    const FunctionalRun late =
+        run_functional(each.ptx_path, ptx, each.launch_path, each.launch_text, isa::AsyncOrder::late);
+    const FunctionalRun random = run_functional(each.ptx_path, ptx, each.launch_path, each.launch_text,
+                                                isa::AsyncOrder::random, 12345);
     EXPECT_TRUE(late.d == eager.d) << "late differs from eager";
     EXPECT_TRUE(random.d == eager.d) << "random differs from eager";
     testing::Test::RecordProperty(each.name, eager.comparison.str("C"));
@@ -72,5 +80,5 @@ TEST(Acceptance, TritonKernels256) { expect_right_under_all_orders(triton_cases(
 TEST(Acceptance, TritonKernels512) { expect_right_under_all_orders(triton_cases(512), 32); }
 TEST(Acceptance, ShippedWorkloads) { expect_right_under_all_orders(shipped_cases(), 8); }
 
-}  // namespace
-}  // namespace tcsim::tool
+} // namespace
+} // namespace tcsim::tool

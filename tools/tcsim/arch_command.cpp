@@ -33,15 +33,17 @@ int run(const ArchCommand& command) {
     return kSuccess;
   }
   if (command.show->parsed()) {
-    if (const auto machine = cfg::load_machine(command.name, {}, diags)) fmt::print("{}", cfg::show_machine(*machine, options));
+    if (const auto machine = cfg::load_machine(command.name, {}, diags))
+      fmt::print("{}", cfg::show_machine(*machine, options));
     return finish(diags);
   }
-  const auto first = cfg::load_machine(command.first, {}, diags), second = cfg::load_machine(command.second, {}, diags);
+  const auto first = cfg::load_machine(command.first, {}, diags),
+             second = cfg::load_machine(command.second, {}, diags);
   if (first && second) fmt::print("{}", cfg::diff_machines(*first, *second, options));
   return finish(diags);
 }
 
-}  // namespace
+} // namespace
 
 Action add_arch(CLI::App& app) {
   auto command = std::make_shared<ArchCommand>();
@@ -57,4 +59,4 @@ Action add_arch(CLI::App& app) {
   return [command](const Invocation&) { return run(*command); };
 }
 
-}  // namespace tcsim::tool
+} // namespace tcsim::tool

@@ -27,8 +27,8 @@ struct Verb {
   Action action;
 };
 
-constexpr const char* kExitCodes =
-    "Exit codes: 0 success; 1 bad input; 2 usage; 3 the simulated kernel failed; 4 the result check failed; 70 a bug of ours.";
+constexpr const char* kExitCodes = "Exit codes: 0 success; 1 bad input; 2 usage; 3 the simulated kernel "
+                                   "failed; 4 the result check failed; 70 a bug of ours.";
 
 /// Verbs of the interface that this release does not have.
 const std::vector<std::pair<const char*, const char*>> kAbsent = {{"sweep", "run many configurations"},
@@ -63,7 +63,8 @@ int run_program(int argc, char** argv) {
     CLI::App* verb = app.add_subcommand(name, fmt::format("({}; not in this release)", doc));
     verb->allow_extras();
     verb->set_help_flag();
-    verbs.push_back({verb, [name = std::string(name)](const Invocation&) { return not_in_this_release(name); }});
+    verbs.push_back(
+        {verb, [name = std::string(name)](const Invocation&) { return not_in_this_release(name); }});
   }
   CLI::App* help = app.add_subcommand("help", "Explain a verb");
   std::string topic;
@@ -91,14 +92,17 @@ int run_program(int argc, char** argv) {
   return kUsage;
 }
 
-}  // namespace
-}  // namespace tcsim::tool
+} // namespace
+} // namespace tcsim::tool
 
 int main(int argc, char** argv) {
   try {
     return tcsim::tool::run_program(argc, argv);
   } catch (const tcsim::InternalError& error) {
-    fmt::print(stderr, "tcsim: internal error: {}\nThis is a bug of tcsim, not of your kernel. Please report it with the command and its inputs.\n", error.what());
+    fmt::print(stderr,
+               "tcsim: internal error: {}\nThis is a bug of tcsim, not of your kernel. Please report it with "
+               "the command and its inputs.\n",
+               error.what());
   } catch (const std::bad_alloc&) {
     fmt::print(stderr, "tcsim: out of memory\n");
   } catch (const std::exception& error) {

@@ -12,8 +12,8 @@ namespace tcsim::tool {
 /// Prints all diagnostics to stderr (warnings too unless quiet).
 void print_diagnostics(const Diagnostics& diags, bool quiet);
 
-/// Exit code of the contract for what was found: bad input before failed kernels before failed checks; warnings count
-/// as failed kernels when strict.
+/// Exit code of the contract for what was found: bad input before failed kernels before failed checks;
+/// warnings count as failed kernels when strict.
 int exit_code(const Diagnostics& diags, bool strict);
 
 /// Writes a file through a temporary one beside it, so that a reader never sees half of it. "-" is stdout.
@@ -25,7 +25,7 @@ bool check_writable(const std::string& path, Diagnostics& diags);
 
 /// One line on a terminal's stderr, redrawn a few times a second; nothing when stderr is no terminal.
 class ProgressLine {
- public:
+public:
   explicit ProgressLine(bool wanted);
   ~ProgressLine() { clear(); }
   /// instructions, cycles: 0 when not known.
@@ -34,7 +34,7 @@ class ProgressLine {
   void update_items(uint64_t done, uint64_t total, std::string_view what);
   void clear();
 
- private:
+private:
   bool due();
   void draw(std::string_view counts, uint64_t done, uint64_t total, std::string_view what);
   using Clock = std::chrono::steady_clock;
@@ -42,4 +42,4 @@ class ProgressLine {
   Clock::time_point start_, last_;
 };
 
-}  // namespace tcsim::tool
+} // namespace tcsim::tool

@@ -21,12 +21,13 @@ namespace {
 
 std::pair<std::string, std::string> split(const std::string& text) {
   const size_t at = text.find('=');
-  return at == std::string::npos ? std::pair{text, std::string()} : std::pair{text.substr(0, at), text.substr(at + 1)};
+  return at == std::string::npos ? std::pair{text, std::string()}
+                                 : std::pair{text.substr(0, at), text.substr(at + 1)};
 }
 
 /// One run, from parsed inputs to reports.
 class Run {
- public:
+public:
   Run(const RunOptions& options, const RunInput& input, const Invocation& invocation)
       : options_(options), input_(input), invocation_(invocation) {}
 
@@ -37,9 +38,11 @@ class Run {
     return exit_code(diags_, options_.strict);
   }
 
- private:
+private:
   bool functional() const { return options_.mode == "functional"; }
-  const launch::TritonMetadata* triton() const { return input_.kernel.triton ? &*input_.kernel.triton : nullptr; }
+  const launch::TritonMetadata* triton() const {
+    return input_.kernel.triton ? &*input_.kernel.triton : nullptr;
+  }
 
   /// Everything that can be wrong before the run, in one go.
   bool load() {
@@ -55,13 +58,18 @@ class Run {
     const launch::PrepareOptions prepare{options_.seed, options_.entry, triton()};
     if (!launch::prepare(*file_, *module_, prepare, work_, diags_)) return false;
     for (const launch::BoundLaunch& bound : work_.launches)
-      occupancy_.push_back(sim::compute_occupancy(*bound.kernel, bound.info, registers(*bound.kernel), *machine_, bound.smem_place, diags_));
+      occupancy_.push_back(sim::compute_occupancy(*bound.kernel, bound.info, registers(*bound.kernel),
+                                                  *machine_, bound.smem_place, diags_));
     return !diags_.has_errors();
   }
 
-  /// --regs, .maxnreg, Triton's metadata; 0: the liveness estimate (architecture.md, "From PTX text to retired").
+  /// --regs, .maxnreg, Triton's metadata; 0: the liveness estimate (architecture.md, "From PTX text to
+  /// retired").
   uint32_t given_registers(const isa::Kernel& kernel) const {
-    return options_.registers ? options_.registers : kernel.maxnreg ? kernel.maxnreg : triton() ? triton()->registers : 0;
+    return options_.registers ? options_.registers
+           : kernel.maxnreg   ? kernel.maxnreg
+           : triton()         ? triton()->registers
+                              : 0;
   }
   uint32_t registers(const isa::Kernel& kernel) const { return std::max(1u, given_registers(kernel)); }
 
@@ -70,7 +78,9 @@ class Run {
     for (const launch::BufferSpec& buffer : file_->buffers) names.push_back(buffer.name);
     for (const std::string& dump : options_.dump) {
       const auto [name, path] = split(dump);
-      if (!file_->find_buffer(name)) diags_.error("launch-mismatch", {"--dump", 0, 0}, fmt::format("there is no buffer '{}'{}", name, launch::suggestion(name, names)));
+      if (!file_->find_buffer(name))
+        diags_.error("launch-mismatch", {"--dump", 0, 0},
+                     fmt::format("there is no buffer '{}'{}", name, launch::suggestion(name, names)));
       check_writable(path, diags_);
     }
   }
@@ -79,8 +89,11 @@ class Run {
     ProgressLine progress(!options_.quiet);
     for (size_t i = 0; i < work_.launches.size() && !diags_.has_errors(); ++i) {
       const launch::BoundLaunch& bound = work_.launches[i];
-      if (functional()) run_functional(bound, occupancy_[i], progress);
-      else reports_.push_back(run_timed(*module_, bound, work_.memory, *machine_, timed_options(*bound.kernel), progress, diags_));
+      if (functional())
+        run_functional(bound, occupancy_[i], progress);
+      else
+        reports_.push_back(run_timed(*module_, bound, work_.memory, *machine_, timed_options(*bound.kernel),
+                                     progress, diags_));
     }
     progress.clear();
     ran_ = !diags_.has_errors();
@@ -95,15 +108,20 @@ class Run {
     return out;
   }
 
-  void run_functional(const launch::BoundLaunch& bound, const sim::Occupancy& occupancy, ProgressLine& progress) {
+  void run_functional(const launch::BoundLaunch& bound, const sim::Occupancy& occupancy,
+                      ProgressLine& progress) {
     isa::InterpreterOptions options;
-    options.order = options_.async == "late" ? isa::AsyncOrder::late : options_.async == "random" ? isa::AsyncOrder::random : isa::AsyncOrder::eager;
+    options.order = options_.async == "late"     ? isa::AsyncOrder::late
+                    : options_.async == "random" ? isa::AsyncOrder::random
+                                                 : isa::AsyncOrder::eager;
     options.seed = options_.seed;
     // As many as the chip holds: CTAs that wait for each other make progress exactly when they would there.
-    options.resident_ctas = static_cast<uint32_t>(std::min<uint64_t>(bound.info.grid.count(), uint64_t{occupancy.ctas_per_sm} * machine_->chip.sms));
+    options.resident_ctas = static_cast<uint32_t>(
+        std::min<uint64_t>(bound.info.grid.count(), uint64_t{occupancy.ctas_per_sm} * machine_->chip.sms));
     options.progress = [&](uint64_t done, uint64_t total) { progress.update(0, 0, done, total); };
     const auto start = std::chrono::steady_clock::now();
-    const isa::InterpreterResult result = isa::interpret(*module_, *bound.kernel, bound.info, work_.memory, options, diags_);
+    const isa::InterpreterResult result =
+        isa::interpret(*module_, *bound.kernel, bound.info, work_.memory, options, diags_);
     sim::Report report = describe_launch(*module_, bound, *machine_, occupancy);
     report.mode = options_.mode;
     report.simulated_warp_instructions = result.warp_instructions;
@@ -133,7 +151,8 @@ class Run {
     if (!options_.json.empty()) write_file(options_.json, json_text(), diags_);
     if (!options_.ncu_csv.empty()) write_file(options_.ncu_csv, sim::write_ncu_csv(reports_), diags_);
     if (options_.quiet || !ran_ || options_.json == "-" || options_.ncu_csv == "-") return;
-    for (const sim::Report& report : reports_) fmt::print("{}", sim::write_text(report, {.colour = isatty(STDOUT_FILENO) != 0}));
+    for (const sim::Report& report : reports_)
+      fmt::print("{}", sim::write_text(report, {.colour = isatty(STDOUT_FILENO) != 0}));
     std::fflush(stdout);
   }
 
@@ -153,7 +172,8 @@ class Run {
     for (const std::string& dump : options_.dump) {
       const auto [name, path] = split(dump);
       const launch::BufferSpec& buffer = *file_->find_buffer(name);
-      const auto* bytes = reinterpret_cast<const char*>(work_.memory.map(work_.address.at(name), buffer.bytes()));
+      const auto* bytes =
+          reinterpret_cast<const char*>(work_.memory.map(work_.address.at(name), buffer.bytes()));
       std::string content(bytes, buffer.bytes());
       if (path.ends_with(".npy")) content = launch::npy_header(buffer.dtype, npy_shape(buffer)) + content;
       write_file(path, content, diags_);
@@ -164,7 +184,9 @@ class Run {
   static std::vector<int64_t> npy_shape(const launch::BufferSpec& buffer) {
     int64_t dense = 1;
     for (size_t i = buffer.shape.size(); i-- > 0; dense *= buffer.shape[i])
-      if (buffer.strides[i] != dense) return {static_cast<int64_t>(buffer.bytes() * 8 / static_cast<uint64_t>(wl::storage_bits(buffer.dtype)))};
+      if (buffer.strides[i] != dense)
+        return {
+            static_cast<int64_t>(buffer.bytes() * 8 / static_cast<uint64_t>(wl::storage_bits(buffer.dtype)))};
     return buffer.shape;
   }
 
@@ -182,18 +204,22 @@ class Run {
   bool ran_ = false;
 };
 
-}  // namespace
+} // namespace
 
 int check_usage(const RunOptions& o) {
-  for (const auto& [value, name] : {std::pair{&o.html, "--html"}, {&o.timeline, "--timeline"}, {&o.record, "--record"}})
+  for (const auto& [value, name] :
+       {std::pair{&o.html, "--html"}, {&o.timeline, "--timeline"}, {&o.record, "--record"}})
     if (!value->empty()) return not_in_this_release(name);
   if (o.warm) return not_in_this_release("--warm");
   if (!o.async.empty() && o.mode != "functional") return usage_error("--async is for --mode functional");
-  if (o.mode == "functional" && !o.ncu_csv.empty()) return usage_error("--ncu-csv needs a mode with time: full or timing");
+  if (o.mode == "functional" && !o.ncu_csv.empty())
+    return usage_error("--ncu-csv needs a mode with time: full or timing");
   for (const std::string& text : o.set)
-    if (split(text).first.find('.') == std::string::npos || text.find('=') == std::string::npos) return usage_error(fmt::format("--set '{}', expected SECTION.KEY=VALUE", text));
+    if (split(text).first.find('.') == std::string::npos || text.find('=') == std::string::npos)
+      return usage_error(fmt::format("--set '{}', expected SECTION.KEY=VALUE", text));
   for (const std::string& text : o.dump) {
-    if (split(text).first.empty() || split(text).second.empty()) return usage_error(fmt::format("--dump '{}', expected BUFFER=FILE", text));
+    if (split(text).first.empty() || split(text).second.empty())
+      return usage_error(fmt::format("--dump '{}', expected BUFFER=FILE", text));
     if (o.mode == "timing") return usage_error("--dump needs a mode with values: full or functional");
   }
   return kSuccess;
@@ -205,6 +231,8 @@ std::optional<cfg::Machine> load_machine(const RunOptions& options, Diagnostics&
   return cfg::load_machine(options.arch, set, diags);
 }
 
-int run_and_report(const RunOptions& options, const RunInput& input, const Invocation& invocation) { return Run(options, input, invocation).execute(); }
+int run_and_report(const RunOptions& options, const RunInput& input, const Invocation& invocation) {
+  return Run(options, input, invocation).execute();
+}
 
-}  // namespace tcsim::tool
+} // namespace tcsim::tool

@@ -1,5 +1,5 @@
-// Runs a kernel with a launch file in one of the modes, checks the result and writes what was asked for. Shared by
-// `tcsim run`, `tcsim gemm` and `tcsim validate`.
+// Runs a kernel with a launch file in one of the modes, checks the result and writes what was asked for.
+// Shared by `tcsim run`, `tcsim gemm` and `tcsim validate`.
 #pragma once
 #include <optional>
 #include <string>
@@ -17,13 +17,13 @@ namespace tcsim::tool {
 
 struct RunOptions {
   std::string arch = "h200";
-  std::vector<std::string> set;  // SECTION.KEY=VALUE
+  std::vector<std::string> set; // SECTION.KEY=VALUE
   std::string mode = "full";
-  std::string async;             // empty: not given
+  std::string async; // empty: not given
   uint32_t threads = 1, registers = 0;
   uint64_t seed = 1;
   std::string entry, json, ncu_csv, html, timeline, record;
-  std::vector<std::string> dump;  // BUFFER=FILE
+  std::vector<std::string> dump; // BUFFER=FILE
   bool quiet = false, strict = false, warm = false;
 };
 
@@ -45,4 +45,4 @@ struct RunInput {
 /// The whole run. Returns the exit code; everything is printed and written.
 int run_and_report(const RunOptions& options, const RunInput& input, const Invocation& invocation);
 
-}  // namespace tcsim::tool
+} // namespace tcsim::tool

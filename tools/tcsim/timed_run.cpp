@@ -9,10 +9,10 @@ namespace {
 
 std::array<uint32_t, 3> dims(const isa::Dim3& d) { return {d.x, d.y, d.z}; }
 
-}  // namespace
+} // namespace
 
-sim::Report describe_launch(const isa::Module& module, const launch::BoundLaunch& bound, const cfg::Machine& machine,
-                            const sim::Occupancy& occupancy) {
+sim::Report describe_launch(const isa::Module& module, const launch::BoundLaunch& bound,
+                            const cfg::Machine& machine, const sim::Occupancy& occupancy) {
   sim::Report out;
   out.arch = sim::make_report_arch(machine);
   out.kernel = bound.kernel->name;
@@ -30,13 +30,17 @@ sim::Report describe_launch(const isa::Module& module, const launch::BoundLaunch
 }
 
 sim::Report run_timed(const isa::Module& module, const launch::BoundLaunch& bound, isa::GlobalMemory& memory,
-                      const cfg::Machine& machine, sim::SimOptions options, ProgressLine& progress, Diagnostics& diags) {
-  options.progress = [&](const sim::SimOptions::Progress& p) { progress.update(p.instructions, p.cycles, p.ctas_done, p.ctas_total); };
-  const sim::SimResult result = sim::simulate(module, *bound.kernel, bound.info, memory, machine, options, diags);
+                      const cfg::Machine& machine, sim::SimOptions options, ProgressLine& progress,
+                      Diagnostics& diags) {
+  options.progress = [&](const sim::SimOptions::Progress& p) {
+    progress.update(p.instructions, p.cycles, p.ctas_done, p.ctas_total);
+  };
+  const sim::SimResult result =
+      sim::simulate(module, *bound.kernel, bound.info, memory, machine, options, diags);
   if (result.ok) return sim::make_report(result, module, *bound.kernel, bound.info, machine, options);
   sim::Report out = describe_launch(module, bound, machine, result.occupancy);
   out.mode = options.mode == sim::Mode::timing ? "timing" : "full";
   return out;
 }
 
-}  // namespace tcsim::tool
+} // namespace tcsim::tool

@@ -11,11 +11,12 @@
 namespace tcsim::tool {
 
 /// The parts of a report that are known without the timing model: machine, kernel, launch.
-sim::Report describe_launch(const isa::Module& module, const launch::BoundLaunch& bound, const cfg::Machine& machine,
-                            const sim::Occupancy& occupancy);
+sim::Report describe_launch(const isa::Module& module, const launch::BoundLaunch& bound,
+                            const cfg::Machine& machine, const sim::Occupancy& occupancy);
 
 /// Runs it. Faults go to diags; the report then holds what was known before the run.
 sim::Report run_timed(const isa::Module& module, const launch::BoundLaunch& bound, isa::GlobalMemory& memory,
-                      const cfg::Machine& machine, sim::SimOptions options, ProgressLine& progress, Diagnostics& diags);
+                      const cfg::Machine& machine, sim::SimOptions options, ProgressLine& progress,
+                      Diagnostics& diags);
 
-}  // namespace tcsim::tool
+} // namespace tcsim::tool

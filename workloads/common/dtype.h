@@ -1,7 +1,7 @@
 // Elements of buffers: how each dtype of the launch file is stored, and its value.
 //
-// Storage is little-endian and dense: 4-bit elements two a byte, b1 eight a byte, low bits first; the 6-bit types take a
-// byte each (the container that mma.sync uses); tf32 takes four bytes.
+// Storage is little-endian and dense: 4-bit elements two a byte, b1 eight a byte, low bits first; the 6-bit
+// types take a byte each (the container that mma.sync uses); tf32 takes four bytes.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -31,10 +31,12 @@ int64_t decode_integer(isa::Type type, uint64_t bits);
 uint64_t load_bits(std::span<const uint8_t> bytes, isa::Type type, uint64_t index);
 void store_bits(std::span<uint8_t> bytes, isa::Type type, uint64_t index, uint64_t bits);
 
-inline double load(std::span<const uint8_t> bytes, isa::Type type, uint64_t index) { return decode(type, load_bits(bytes, type, index)); }
+inline double load(std::span<const uint8_t> bytes, isa::Type type, uint64_t index) {
+  return decode(type, load_bits(bytes, type, index));
+}
 
-/// Distance from |value| to the next representable value of a floating type above it, for "units in the last place".
-/// Integers: 1.
+/// Distance from |value| to the next representable value of a floating type above it, for "units in the last
+/// place". Integers: 1.
 double ulp(isa::Type type, double value);
 
-}  // namespace tcsim::wl
+} // namespace tcsim::wl

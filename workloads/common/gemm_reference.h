@@ -1,5 +1,5 @@
-// The host's GEMM, D = alpha A B + beta C, by Eigen: in f32 (f64 where the result is f64, exact integers where it is an
-// integer), and the comparison of a simulated result with it.
+// The host's GEMM, D = alpha A B + beta C, by Eigen: in f32 (f64 where the result is f64, exact integers
+// where it is an integer), and the comparison of a simulated result with it.
 //
 //   wl::GemmProblem p{.a = {...}, .b = {...}, .alpha = 1, .beta = 0};
 //   wl::Comparison result = wl::compare_gemm(p, d, {.rtol = 1e-2, .atol = 1e-2});
@@ -22,29 +22,30 @@ struct MatrixRef {
 };
 
 struct GemmProblem {
-  MatrixRef a, b;  // m x k, k x n
-  MatrixRef c;     // m x n; not looked at when beta == 0
+  MatrixRef a, b; // m x k, k x n
+  MatrixRef c;    // m x n; not looked at when beta == 0
   double alpha = 1, beta = 0;
 };
 
-/// What an element may differ by: atol + rtol |want| + ulps * ulp(dtype of D, want) + accumulation * K * sum_k |a b|.
+/// What an element may differ by: atol + rtol |want| + ulps * ulp(dtype of D, want) + accumulation * K *
+/// sum_k |a b|.
 struct Tolerance {
   double rtol = 0, atol = 0;
   double ulps = 0, accumulation = 0;
 };
 
-/// One unit in the last place of the output type for its rounding, and K * 2^-23 * sum|a b| for the accumulation: each of K
-/// additions in f32 loses at most one unit in the last place (2^-23, tensor cores truncate) of a partial sum, which is at
-/// most sum|a b|.
+/// One unit in the last place of the output type for its rounding, and K * 2^-23 * sum|a b| for the
+/// accumulation: each of K additions in f32 loses at most one unit in the last place (2^-23, tensor cores
+/// truncate) of a partial sum, which is at most sum|a b|.
 constexpr Tolerance kAcceptance{.ulps = 1, .accumulation = 0x1p-23};
 
 struct Comparison {
   bool passed = false;
   uint64_t elements = 0, failures = 0;
-  double max_abs = 0;  // largest |got - want|
-  double rel_l2 = 0;   // |got - want|_2 / |want|_2
-  double max_ulp = 0;  // largest |got - want| in units of the last place of D's type
-  int64_t row = -1, col = -1;  // first element that fails, in row-major order
+  double max_abs = 0;         // largest |got - want|
+  double rel_l2 = 0;          // |got - want|_2 / |want|_2
+  double max_ulp = 0;         // largest |got - want| in units of the last place of D's type
+  int64_t row = -1, col = -1; // first element that fails, in row-major order
   double got = 0, want = 0, allowed = 0;
 
   /// "D[3, 17] is 1.5, expected 2.25 (allowed 0.0325); 12 of 4096 elements differ"
@@ -56,4 +57,4 @@ std::string shape_error(const GemmProblem& problem, const MatrixRef& d);
 
 Comparison compare_gemm(const GemmProblem& problem, const MatrixRef& d, const Tolerance& tolerance);
 
-}  // namespace tcsim::wl
+} // namespace tcsim::wl
