@@ -1,6 +1,5 @@
 // Shared-memory instructions in the MIO pipe, global ones through LSU and L1, cp.async.
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <cmath>
 
@@ -20,22 +19,11 @@ Cycle push(std::vector<Cycle>& starts, uint32_t& head, Cycle start) {
   return starts[head];
 }
 
-/// Passes of the banks that write a cp.async: one for each row of the banks that each global line's bytes go to
-/// (validation/data/own_gemm: 4 an instruction for rows of 128 bytes, 8 for 64, 15 for 64 padded to 80).
+/// Passes of the banks that write a cp.async: its bytes over the width of the banks. (Rows shorter than the banks count as
+/// more wavefronts in ncu, but charging the pipe for them contradicts the run times of kernels that are bound by it.)
 uint32_t copy_wavefronts(const isa::AsyncCopy& copy, const cfg::Machine& m) {
-  std::array<uint64_t, isa::kLanes> seen;
-  uint32_t count = 0;
-  const uint32_t row_bytes = m.smem.banks * m.smem.bank_bytes;
-  for (uint32_t rest = copy.mask; rest != 0; rest &= rest - 1) {
-    const int lane = std::countr_zero(rest);
-    // A zero fill has no line; its bytes are written row by row.
-    const uint64_t line = copy.src_bytes[lane] == 0 ? 0 : copy.src[lane] / m.l1.line_bytes;
-    const uint64_t pair = line << 16 | copy.dst[lane] / row_bytes;
-    uint32_t i = count;
-    while (i > 0 && seen[i - 1] != pair) --i;
-    if (i == 0) seen[count++] = pair;
-  }
-  return std::max<uint32_t>(1, count);
+  const uint32_t row = m.smem.banks * m.smem.bank_bytes;
+  return std::max<uint32_t>(1, (static_cast<uint32_t>(std::popcount(copy.mask)) * copy.bytes + row - 1) / row);
 }
 
 }  // namespace
