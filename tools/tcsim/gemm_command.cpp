@@ -4,6 +4,9 @@
 
 #include <memory>
 
+#include <algorithm>
+
+#include "sim/config/machine.h"
 #include "tools/tcsim/output.h"
 #include "tools/tcsim/run_kernel.h"
 #include "workloads/gemm/gemm.h"
@@ -39,13 +42,22 @@ int usage(GemmCommand& c) {
     return usage_error(fmt::format("--style '{}', expected one of {}", c.config.style, fmt::join(kStyles, " ")));
   // Only ldmatrix and cp.async address 16-byte pieces freely; wmma.load and the scalar kernel walk rows.
   c.config.swizzle = !c.swizzle.empty() ? c.swizzle : c.config.style == "ampere" ? "xor" : "none";
+  if (c.config.dtype.empty()) c.config.dtype = c.config.style == "simt" ? "f32" : "f16";
+  if (c.config.acc.empty()) c.config.acc = c.config.dtype == "s8" || c.config.dtype == "u8" ? "s32" : "f32";
   if (!parse_tile(c.tile, c.config.tile)) return usage_error(fmt::format("--tile '{}', expected MxNxK", c.tile));
   return check_usage(c.options);
+}
+
+/// The oldest target that has what the kernel uses, so that one kernel compares machines; older machines get their own.
+uint32_t target_of(const cfg::Machine& machine, const gemm::Config& config) {
+  const uint32_t wanted = config.dtype == "e4m3" || config.dtype == "e5m2" ? 89 : 80;
+  return std::min(machine.chip.sm, wanted);
 }
 
 int run(GemmCommand& command, const Invocation& invocation) {
   if (const int code = usage(command); code != kSuccess) return code;
   Diagnostics diags;
+  if (const auto machine = cfg::load_machine(command.options.arch, {}, diags)) command.config.sm = target_of(*machine, command.config);
   const gemm::Program program = gemm::generate(command.config, diags);
   const std::string path = command.emit_ptx.empty() ? program.entry + ".ptx" : command.emit_ptx;
   if (!diags.has_errors() && !command.emit_ptx.empty()) {
@@ -71,8 +83,10 @@ Action add_gemm(CLI::App& app) {
   app.add_option("-m", c.m, "rows of C")->capture_default_str();
   app.add_option("-n", c.n, "columns of C")->capture_default_str();
   app.add_option("-k", c.k, "inner extent")->capture_default_str();
-  app.add_option("--dtype", c.dtype, "of A and B: f16 bf16 tf32 s8 u8 e4m3 e5m2 f32")->capture_default_str();
-  app.add_option("--acc", c.acc, "accumulator: f32 f16 s32")->capture_default_str();
+  c.dtype.clear();
+  c.acc.clear();
+  app.add_option("--dtype", c.dtype, "of A and B: f16 bf16 tf32 s8 u8 e4m3 e5m2 f32; default: f32 for simt, else f16");
+  app.add_option("--acc", c.acc, "accumulator: f32 f16 s32; default: s32 for integers, else f32");
   app.add_option("--layout", c.layout, "of A and B, as BLAS says it: tn nn nt tt")->capture_default_str();
   app.add_option("--style", c.style, fmt::format("{}", fmt::join(kStyles, " ")))->capture_default_str();
   app.add_option("--tile", command->tile, "MxNxK of a CTA")->capture_default_str();
