@@ -2,11 +2,10 @@
 
 #include <fmt/format.h>
 
-#define TOML_HEADER_ONLY 1
-#include <toml++/toml.h>
-
 #include <algorithm>
 #include <array>
+
+#include "isa/toml.h"
 
 namespace tcsim::cfg {
 namespace {
@@ -156,41 +155,11 @@ private:
   RawMachine out_;
 };
 
-/// First byte outside ASCII that is not in a comment or a one-line string, else npos. TOML allows none there
-/// but in multi-line strings, which machine files do not need; toml++ 3.3 reaches undefined behaviour on some
-/// of them.
-size_t find_stray_byte(std::string_view text) {
-  char quote = 0; // of the string that we are in; '#': a comment
-  for (size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    if (c == '\n')
-      quote = 0;
-    else if (quote == 0 && (c == '"' || c == '\'' || c == '#'))
-      quote = c;
-    else if (quote == '"' && c == '\\')
-      ++i;
-    else if (quote != 0 && quote != '#' && c == quote)
-      quote = 0;
-    else if (quote == 0 && static_cast<unsigned char>(c) > 0x7f)
-      return i;
-  }
-  return std::string_view::npos;
-}
-
-Place place_of_byte(std::string_view text, size_t at, const std::string& path) {
-  const std::string_view before = text.substr(0, at);
-  const size_t line = static_cast<size_t>(std::count(before.begin(), before.end(), '\n'));
-  const size_t start = before.rfind('\n') == std::string_view::npos ? 0 : before.rfind('\n') + 1;
-  return {path, static_cast<uint32_t>(line + 1), static_cast<uint32_t>(at - start + 1)};
-}
-
 } // namespace
 
 RawMachine read_machine_toml(std::string_view text, const std::string& path, Diagnostics& diags) {
-  const size_t stray = find_stray_byte(text);
-  if (stray != std::string_view::npos) {
-    diags.error("syntax", place_of_byte(text, stray, path),
-                "found a character outside ASCII, expected ASCII outside strings and comments");
+  if (const auto stray = find_stray_byte(text, path)) {
+    diags.error("syntax", *stray, "found a character outside ASCII, expected ASCII outside strings and comments");
     RawMachine failed;
     failed.path = path;
     return failed;

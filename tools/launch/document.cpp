@@ -4,8 +4,8 @@
 
 #include <algorithm>
 #include <numeric>
-#define TOML_EXCEPTIONS 1
-#include <toml++/toml.h>
+
+#include "isa/toml.h"
 
 namespace tcsim::launch {
 namespace {
@@ -83,6 +83,10 @@ const Node* Node::find(std::string_view key) const {
 }
 
 std::optional<Node> parse_document(const std::string& path, std::string_view text, Diagnostics& diags) {
+  if (const auto stray = find_stray_byte(text, path)) {
+    diags.error("syntax", *stray, "found a character outside printable ASCII, which TOML has in strings and comments only");
+    return std::nullopt;
+  }
   try {
     return convert(toml::parse(text, path), path);
   } catch (const toml::parse_error& error) {

@@ -76,6 +76,12 @@ TEST(LaunchFile, BrokenTomlHasItsPlace) {
   EXPECT_THAT(errors_of("grid = [1,\nblock = 3"), ElementsAre(HasSubstr("l.toml:2:")));
 }
 
+TEST(LaunchFile, BytesThatTomlDoesNotAllow) {
+  EXPECT_THAT(errors_of("grid = [1]\n[@x]\n"), ElementsAre(HasSubstr("l.toml:2:2: error: ")));
+  EXPECT_THAT(errors_of("grid = [1]\n[\x05x]\n"), ElementsAre(HasSubstr("l.toml:2:2: error: found a character outside printable ASCII")));
+  EXPECT_THAT(errors_of("# gr\xc3\xb6\xc3\x9f\x65r\ngrid = [1]\n"), testing::IsEmpty());
+}
+
 TEST(LaunchFile, UnknownKeysGetASuggestion) {
   EXPECT_THAT(errors_of("grid = [1]\nblok = [32]\n"),
               ElementsAre(testing::AllOf(HasSubstr("l.toml:2:1: error: unknown key 'blok'"),
