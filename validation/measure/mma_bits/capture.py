@@ -187,8 +187,8 @@ def wmma_layouts(out):
     result = {}
     for t, shape, (ar, br), accs in WMMA:
         m, n, k = (int(x) for x in shape.replace("m", "").replace("n", " ").replace("k", " ").split())
-        todo = [("a", t, ar, m, k), ("b", t, br, k, n)] + [("c", ct, cr, m, n) for ct, cr in accs.items()]
-        for op, et, regs, rows, cols in todo:
+        pending = [("a", t, ar, m, k), ("b", t, br, k, n)] + [("c", ct, cr, m, n) for ct, cr in accs.items()]
+        for op, et, regs, rows, cols in pending:
             w = bits_of(et)
             word = 64 if w == 64 else 32
             per = word // w
