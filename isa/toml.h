@@ -18,26 +18,32 @@
 
 namespace tcsim {
 
-/// Place of the first byte that cannot stand where it does: outside comments and one-line strings TOML has printable ASCII,
-/// tabs and line ends only. Multi-line strings count as outside: nothing here needs other characters in them.
+/// Place of the first byte that cannot stand where it does: control characters anywhere, and characters outside ASCII but in
+/// comments and one-line strings. A quote opens a string only where a key or a value can begin. Multi-line strings count as
+/// outside: nothing here needs other characters in them.
 inline std::optional<Place> find_stray_byte(std::string_view text, const std::string& path) {
-  char quote = 0;  // of the string that we are in; '#': a comment
+  constexpr std::string_view kBeforeString = "\n=[{,.";
+  char quote = 0;      // of the string that we are in; '#': a comment
+  char last = '\n';    // the last character that is not white space
   size_t line = 1, line_start = 0;
   for (size_t i = text.starts_with("\xef\xbb\xbf") ? 3 : 0; i < text.size(); ++i) {  // a byte-order mark may begin the text
     const char c = text[i];
-    const bool plain = (c >= ' ' && c <= '~') || c == '\t' || c == '\r' || c == '\n';
-    if (quote == 0 && !plain) return Place{path, static_cast<uint32_t>(line), static_cast<uint32_t>(i - line_start + 1)};
+    const bool control = (c >= 0 && c < ' ' && c != '\t' && c != '\r' && c != '\n') || c == 0x7f;
+    const bool outside_ascii = static_cast<unsigned char>(c) > 0x7f;
+    if (control || (outside_ascii && quote == 0))
+      return Place{path, static_cast<uint32_t>(line), static_cast<uint32_t>(i - line_start + 1)};
     if (c == '\n') {
       quote = 0;
       ++line;
       line_start = i + 1;
-    } else if (quote == 0 && (c == '"' || c == '\'' || c == '#')) {
+    } else if (quote == 0 && (c == '#' || ((c == '"' || c == '\'') && kBeforeString.find(last) != std::string_view::npos))) {
       quote = c;
     } else if (quote == '"' && c == '\\') {
-      if (i + 1 < text.size() && text[i + 1] != '\n') ++i;
+      if (i + 1 < text.size() && text[i + 1] >= ' ') ++i;
     } else if (quote != 0 && quote != '#' && c == quote) {
       quote = 0;
     }
+    if (c != ' ' && c != '\t' && c != '\r') last = c;
   }
   return std::nullopt;
 }

@@ -79,6 +79,8 @@ TEST(LaunchFile, BrokenTomlHasItsPlace) {
 TEST(LaunchFile, BytesThatTomlDoesNotAllow) {
   EXPECT_THAT(errors_of("grid = [1]\n[@x]\n"), ElementsAre(HasSubstr("l.toml:2:2: error: ")));
   EXPECT_THAT(errors_of("grid = [1]\n[\x05x]\n"), ElementsAre(HasSubstr("l.toml:2:2: error: found a character outside printable ASCII")));
+  EXPECT_THAT(errors_of("grid = 2\"\xef\xbb\xbb\n"), ElementsAre(HasSubstr("l.toml:1:10: error: found a character")));
+  EXPECT_THAT(errors_of("grid = [1]\nentry = \"\xc3\xb6\"\n"), testing::IsEmpty());
   EXPECT_THAT(errors_of("# gr\xc3\xb6\xc3\x9f\x65r\ngrid = [1]\n"), testing::IsEmpty());
 }
 
