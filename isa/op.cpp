@@ -15,20 +15,26 @@ constexpr std::string_view kOps[] = {
     "mov", "prmt", "cvt", "cvta", "isspacep", "mapa", "shfl", "vote", "match", "redux", "activemask", "elect",
     "ld", "ldu", "st", "atom", "red", "prefetch", "prefetchu", "createpolicy", "applypriority", "discard", "fence",
     "membar", "cp_async", "cp_async_commit", "cp_async_wait", "cp_async_mbarrier_arrive",
+    "cp_async_bulk", "cp_async_bulk_tensor", "cp_reduce_async_bulk", "cp_reduce_async_bulk_tensor", "cp_async_bulk_prefetch",
+    "cp_async_bulk_prefetch_tensor", "cp_async_bulk_commit", "cp_async_bulk_wait", "tensormap_replace",
+    "tensormap_cp_fenceproxy", "st_async", "red_async", "fence_proxy",
     "bar_sync", "bar_arrive", "bar_red", "bar_warp", "mbarrier_init", "mbarrier_inval", "mbarrier_arrive",
     "mbarrier_arrive_drop", "mbarrier_expect_tx", "mbarrier_complete_tx", "mbarrier_test_wait", "mbarrier_try_wait",
-    "mbarrier_pending_count", "griddepcontrol", "nanosleep",
+    "mbarrier_pending_count", "griddepcontrol", "nanosleep", "barrier_cluster_arrive",
+    "barrier_cluster_wait", "getctarank",
     "bra", "brx", "call", "ret", "exit", "trap", "brkpt", "pmevent", "label_nop",
     "alloca", "stacksave", "stackrestore", "setmaxnreg",
     "mma", "mma_sp", "wmma_load", "wmma_store", "wmma_mma", "ldmatrix", "stmatrix", "movmatrix",
+    "wgmma_mma", "wgmma_mma_sp", "wgmma_fence", "wgmma_commit", "wgmma_wait",
 };
 static_assert(std::size(kOps) == static_cast<size_t>(Op::count));
 
 constexpr std::string_view kTimings[] = {
     "none", "nop", "alu", "isetp", "imad", "imad_wide", "fma", "half", "fp64", "mufu", "cvt", "cvt_pack", "popc",
     "shfl", "vote", "redux", "s2r", "uniform", "branch", "bar", "bar_warp", "membar_cta", "membar_gl", "depbar", "ldc",
-    "lds", "sts", "ldsm", "stsm", "movm", "atoms", "ldg", "stg", "ldl", "stl", "atomg", "red", "ldgsts", "mma",
-    "nanosleep",
+    "lds", "sts", "ldsm", "stsm", "movm", "atoms", "ldg", "stg", "ldl", "stl", "atomg", "red", "ldgsts",
+    "mbarrier_arrive", "mbarrier_wait", "fence_proxy", "bar_cluster", "setmaxnreg", "tma", "tma_wait", "lds_remote",
+    "sts_remote", "wgmma", "wgmma_wait", "wgmma_fence", "mma", "nanosleep",
 };
 static_assert(std::size(kTimings) == static_cast<size_t>(TimingClass::count));
 

@@ -22,16 +22,20 @@ enum class Op : uint16_t {
   // memory
   ld, ldu, st, atom, red, prefetch, prefetchu, createpolicy, applypriority, discard, fence, membar,
   cp_async, cp_async_commit, cp_async_wait, cp_async_mbarrier_arrive,
+  cp_async_bulk, cp_async_bulk_tensor, cp_reduce_async_bulk, cp_reduce_async_bulk_tensor, cp_async_bulk_prefetch,
+  cp_async_bulk_prefetch_tensor, cp_async_bulk_commit, cp_async_bulk_wait, tensormap_replace, tensormap_cp_fenceproxy,
+  st_async, red_async, fence_proxy,
   // synchronisation
   bar_sync, bar_arrive, bar_red, bar_warp, mbarrier_init, mbarrier_inval, mbarrier_arrive, mbarrier_arrive_drop,
   mbarrier_expect_tx, mbarrier_complete_tx, mbarrier_test_wait, mbarrier_try_wait, mbarrier_pending_count,
-  griddepcontrol, nanosleep,
+  griddepcontrol, nanosleep, barrier_cluster_arrive, barrier_cluster_wait, getctarank,
   // control
   bra, brx, call, ret, exit, trap, brkpt, pmevent, label_nop,
   // stack and misc
   alloca, stacksave, stackrestore, setmaxnreg,
   // matrix
   mma, mma_sp, wmma_load, wmma_store, wmma_mma, ldmatrix, stmatrix, movmatrix,
+  wgmma_mma, wgmma_mma_sp, wgmma_fence, wgmma_commit, wgmma_wait,
   count
 };
 
@@ -66,6 +70,15 @@ enum class TimingClass : uint8_t {
   ldc,      // constant bank and parameters
   lds, sts, ldsm, stsm, movm, atoms,
   ldg, stg, ldl, stl, atomg, red, ldgsts,
+  mbarrier_arrive, mbarrier_wait,   // SYNCS: arrivals and transaction counts; test_wait and try_wait
+  fence_proxy,                      // fence.proxy.async
+  bar_cluster,                      // UCGABAR
+  setmaxnreg,                       // USETMAXREG
+  tma,      // UTMALDG, UTMASTG, UBLKCP: hands a bulk copy to the TMA engine
+  tma_wait, // UTMACMDFLUSH, DEPBAR of bulk groups
+  lds_remote, sts_remote,           // shared memory of another CTA in the cluster
+  wgmma,    // HGMMA and friends; shape and types select the rate in the machine file
+  wgmma_wait, wgmma_fence,          // WARPGROUP.DEPBAR, WARPGROUP.ARRIVE
   mma,      // tensor core; the shape and types select the row in the machine file
   nanosleep,
   count

@@ -8,7 +8,9 @@
 #include <vector>
 
 #include "isa/check.h"
+#include "isa/exec/bulk_copy.h"
 #include "isa/exec/memory.h"
+#include "isa/exec/wgmma_issue.h"
 #include "isa/ptx/module.h"
 
 namespace tcsim::isa {
@@ -48,6 +50,17 @@ enum class Control : uint8_t {
   async_commit,    // cp.async.commit_group
   async_wait,      // cp.async.wait_group: fx.count groups may stay pending (wait_all: 0 and also uncommitted ones)
   async_arrive,    // cp.async.mbarrier.arrive: fx.count = shared offset of the mbarrier, fx.flag = noinc
+  mbarrier_wait,   // try_wait found the phase of the mbarrier at fx.wait running in all lanes: they may be suspended; the
+                   // predicate is false, and Warp::unblock(lanes, 1) makes it true
+  bulk_commit,     // cp.async.bulk.commit_group
+  bulk_wait,       // cp.async.bulk.wait_group: fx.count groups may stay pending; fx.flag: .read
+  wgmma_fence,     // wgmma.fence
+  wgmma_commit,
+  wgmma_wait,      // fx.count groups may stay pending
+  cluster_arrive,  // barrier.cluster.arrive
+  cluster_wait,    // barrier.cluster.wait
+  register_count,  // setmaxnreg: fx.count registers a thread; fx.flag: inc (may have to wait for registers)
+  dependents,      // griddepcontrol: fx.flag: wait, else launch_dependents
   sleep,           // nanosleep: fx.count nanoseconds
   trap             // fx.fault.kind tells whether it was a fault; without one it is the trap instruction
 };
@@ -59,11 +72,37 @@ struct BarrierRequest {
   bool aligned = true;
 };
 
+/// An operation on another CTA's shared memory, or an asynchronous one on shared memory (st.async, red.async, remote
+/// mbarrier.arrive and plain remote stores): its effect happens when whoever runs the warp delivers it.
+struct RemoteOp {
+  enum class Kind : uint8_t { store, reduce, mbarrier_arrive, mbarrier_tx } kind = Kind::store;
+  BulkCopy::ReduceOp reduce = BulkCopy::ReduceOp::none;
+  Type type = Type::none;
+  bool asynchronous = false;    // completes `bytes` on `mbarrier` when it lands
+  bool expect_tx = false;       // mbarrier_arrive: expect `bytes` first; mbarrier_tx: expect (else complete)
+  bool drop = false;            // mbarrier_arrive_drop
+  uint8_t bytes_each = 0;       // store, reduce: 1 to 16
+  SharedAddress target, mbarrier;
+  uint32_t count = 1, bytes = 0;  // arrivals; transaction bytes
+  std::array<uint64_t, 2> value{};
+};
+
+/// Where try_wait waits, and the parity of the phase that it waits to see end.
+struct MbarrierWait {
+  SharedAddress address;
+  bool parity = false;
+  uint32_t time_hint_ns = 0;    // 0: the system's own limit
+};
+
 /// Suspicious things that do not stop the kernel; bits of Effects::hazard.
 enum Hazard : uint8_t {
   kUninitialisedRead = 1,   // bytes that nobody wrote
   kMissingWait = 2,         // bytes that a cp.async in flight will write
-  kOverwriteInFlight = 4    // a store or cp.async to bytes that a cp.async in flight will write
+  kOverwriteInFlight = 4,   // a write to bytes that a copy in flight will write, or that a wgmma or bulk store in flight reads
+  kMissingProxyFence = 8,   // the asynchronous proxy reads bytes that generic writes left without fence.proxy.async
+  kSwizzleMismatch = 16,    // a wgmma descriptor reads with another swizzle than TMA wrote
+  kWgmmaRegister = 32,      // registers of a wgmma in flight are read or written
+  kStalePhase = 64          // a wait for a phase that has long ended: the parity is wrong
 };
 
 /// The user's fault found while executing: becomes a Diagnostic with the instruction's place and exit code 3.
@@ -87,11 +126,30 @@ struct Effects {
   Access access;
   AsyncCopy copy;
   Fault fault;
+  // Asynchronous operations that the step issued; cleared with `issued`.
+  enum Issued : uint8_t { kBulk = 1, kWgmma = 2, kRemote = 4, kProxyFence = 8, kTensormap = 16 };
+  uint8_t issued = 0;
+  std::vector<BulkCopy> bulk;
+  WgmmaIssue wgmma;
+  std::vector<RemoteOp> remote;
+  MbarrierWait wait;
   // wmma.load and wmma.store make several accesses: those after the first, more[0 .. more_count).
   uint8_t more_count = 0;
   std::vector<Access> more;
 
-  void reset() { control = Control::next; has_copy = false; hazard = 0; more_count = 0; access.kind = AccessKind::none; }
+  void reset() {
+    control = Control::next;
+    has_copy = false;
+    hazard = 0;
+    more_count = 0;
+    access.kind = AccessKind::none;
+    if (issued != 0) [[unlikely]] clear_issued();
+  }
+  [[gnu::cold]] void clear_issued() {
+    issued = 0;
+    bulk.clear();
+    remote.clear();
+  }
 };
 
 /// Fixed facts of the running warp, and its CTA's memories.
@@ -114,6 +172,8 @@ struct ExecContext {
   uint64_t clock = 0;               // %clock, %clock64: cycle (timing) or instruction count (functional)
   uint64_t globaltimer_ns = 0;
   uint32_t cluster_rank = 0;        // %cluster_ctarank
+  uint32_t cluster_size = 1;        // CTAs in the cluster
+  WindowMemory* const* cluster_shared = nullptr;  // shared memory of each rank; nullptr when the cluster is this CTA alone
   uint8_t generation = 0;           // Generation of the tensor cores (LaunchInfo::generation)
   bool values_known = true;         // false: timing mode
   bool addresses_only = false;      // timing mode, this instruction: nobody needs the data, move none
