@@ -17,6 +17,24 @@ bool accumulates_in(Type a, Type acc) {
   }
 }
 
+int wgmma_k(Type a, bool sparse) {
+  int k = 0;
+  switch (a) {
+    case Type::f16: case Type::bf16: k = 16; break;
+    case Type::tf32: k = 8; break;
+    case Type::b1: return sparse ? 0 : 256;
+    default: k = 32; break;
+  }
+  return sparse ? 2 * k : k;
+}
+
+bool wgmma_shape_exists(MatrixShape shape, Type a, bool sparse) {
+  // "Asynchronous Warpgroup Level Matrix Instructions", table of shapes: multiples of 8, for integers and bits of 16 from 32 on.
+  const bool integer = a == Type::s8 || a == Type::u8 || a == Type::b1;
+  return shape.m == 64 && shape.n >= 8 && shape.n <= 256 && shape.n % (integer && shape.n > 32 ? 16 : 8) == 0 &&
+         shape.k != 0 && shape.k == wgmma_k(a, sparse);
+}
+
 namespace {
 
 struct Entry {
@@ -66,7 +84,20 @@ constexpr Entry kEntries[] = {
     {F::wmma, {8, 8, 128}, {T::b1}},
 };
 
+constexpr Type kWgmmaTypes[] = {T::f16, T::bf16, T::tf32, T::e4m3, T::e5m2, T::s8, T::u8, T::b1};
+
+bool is_wgmma(MatrixFamily f) { return f == F::wgmma || f == F::wgmma_sparse; }
+
+bool in_registers(MatrixFamily family, MatrixRole role) { return !is_wgmma(family) || role != MatrixRole::b; }
+
 bool exists(MatrixFamily family, MatrixShape shape, MatrixRole role, Type type) {
+  if (!in_registers(family, role)) return false;
+  if (is_wgmma(family)) {
+    const bool sparse = family == F::wgmma_sparse;
+    for (Type a : kWgmmaTypes)
+      if (wgmma_shape_exists(shape, a, sparse) && (role == MatrixRole::a ? a == type : accumulates_in(a, type))) return true;
+    return false;
+  }
   for (const Entry& e : kEntries) {
     if (e.family != family || !(e.shape == shape)) continue;
     for (Type a : e.types) {
@@ -119,6 +150,16 @@ std::string_view type_text(Type t) {
   }
 }
 
+std::string_view family_text(MatrixFamily f) {
+  switch (f) {
+    case F::mma: return "mma";
+    case F::mma_sparse: return "mma.sp";
+    case F::wmma: return "wmma";
+    case F::wgmma: return "wgmma";
+    default: return "wgmma.sp";
+  }
+}
+
 FragmentSpec volta_spec(MatrixRole role, Type type, MatrixOrder order) {
   using K = FragmentSpec::Kind;
   FragmentSpec f;
@@ -134,6 +175,10 @@ FragmentSpec volta_spec(MatrixRole role, Type type, MatrixOrder order) {
   return f;
 }
 
+std::string fragment_name(MatrixFamily family, MatrixShape shape, Type type) {
+  return fmt::format("{}.m{}n{}k{}.{}", family_text(family), shape.m, shape.n, shape.k, type_text(type));
+}
+
 }  // namespace
 
 std::optional<FragmentSpec> fragment_spec(MatrixFamily family, MatrixShape shape, MatrixRole role, Type type,
@@ -144,7 +189,8 @@ std::optional<FragmentSpec> fragment_spec(MatrixFamily family, MatrixShape shape
   FragmentSpec f;
   f.element_bits = static_cast<int8_t>(width_of(type));
   f.register_bits = type == T::f64 ? 64 : 32;
-  const int k = family == F::mma_sparse && role == MatrixRole::a ? shape.k / 2 : shape.k;
+  const bool sparse = family == F::mma_sparse || family == F::wgmma_sparse;
+  const int k = sparse && role == MatrixRole::a ? shape.k / 2 : shape.k;
   if (role == MatrixRole::a) {
     f.rows = static_cast<int16_t>(shape.m), f.cols = static_cast<int16_t>(k);
     f.tile_rows = shape.m == 8 ? 8 : 16;
@@ -154,13 +200,14 @@ std::optional<FragmentSpec> fragment_spec(MatrixFamily family, MatrixShape shape
     f.tile_rows = shape.n == 32 ? 16 : 8;  // wmma m8n32 computes the transpose of m32n8
   } else {
     f.kind = FragmentSpec::Kind::accumulator;
-    f.transposed = shape.n == 32;
+    f.transposed = wmma && shape.n == 32;
     f.rows = static_cast<int16_t>(f.transposed ? shape.n : shape.m);
     f.cols = static_cast<int16_t>(f.transposed ? shape.m : shape.n);
     f.tile_rows = f.rows == 8 ? 8 : 16;
     f.tiles_along_cols = f.cols > 8;
   }
-  f.registers = static_cast<int8_t>(f.rows * f.cols * f.element_bits / (32 * f.register_bits));
+  if (is_wgmma(family)) f.warps = 4, f.tile_rows = 16;
+  f.registers = static_cast<int16_t>(f.rows * f.cols * f.element_bits / (32 * f.warps * f.register_bits));
   if (wmma && type == T::f16 && (role == MatrixRole::a || role == MatrixRole::b) && f.registers < 8) {
     f.distinct = f.registers;  // PTX fixes 8 registers, as Volta needed; later chips leave copies in the rest
     f.registers = 8;
@@ -169,20 +216,21 @@ std::optional<FragmentSpec> fragment_spec(MatrixFamily family, MatrixShape shape
 }
 
 FragmentMap::FragmentMap(const FragmentSpec& spec) : spec_(spec) {
-  const int slots = 32 * spec.registers * spec.per_register(), elements = spec.rows * spec.cols * spec.tiles();
+  const int slots = 32 * spec.warps * spec.registers * spec.per_register(), elements = spec.rows * spec.cols * spec.tiles();
   copies_ = slots / elements;
   TC_CHECK(copies_ * elements == slots, "fragment of {} slots cannot hold {} elements", slots, elements);
   homes_.resize(static_cast<size_t>(slots));
   std::vector<uint8_t> filled(static_cast<size_t>(elements), 0);
-  for (int reg = 0; reg < spec.registers; ++reg)
-    for (int lane = 0; lane < 32; ++lane)
-      for (int sub = 0; sub < spec.per_register(); ++sub) {
-        const Element e = element_at(spec, lane, reg, sub);
-        const size_t i = static_cast<size_t>((e.tile * rows() + e.row) * cols() + e.col);
-        TC_CHECK(i < filled.size() && filled[i] < copies_, "element ({}, {}) has too many homes", e.row, e.col);
-        homes_[i * static_cast<size_t>(copies_) + filled[i]++] = {
-            static_cast<uint8_t>(lane), static_cast<uint8_t>(reg), static_cast<uint8_t>(sub * spec.element_bits)};
-      }
+  for (int warp = 0; warp < spec.warps; ++warp)
+    for (int reg = 0; reg < spec.registers; ++reg)
+      for (int lane = 0; lane < 32; ++lane)
+        for (int sub = 0; sub < spec.per_register(); ++sub) {
+          const Element e = element_at(spec, lane, reg, sub, warp);
+          const size_t i = static_cast<size_t>((e.tile * rows() + e.row) * cols() + e.col);
+          TC_CHECK(i < filled.size() && filled[i] < copies_, "element ({}, {}) has too many homes", e.row, e.col);
+          homes_[i * static_cast<size_t>(copies_) + filled[i]++] = {
+              static_cast<uint8_t>(lane), static_cast<uint8_t>(reg), static_cast<uint8_t>(sub * spec.element_bits), static_cast<uint8_t>(warp)};
+        }
 }
 
 std::span<const Home> FragmentMap::homes(int row, int col, int tile) const {
@@ -200,8 +248,9 @@ std::optional<FragmentMap> find_fragment(std::string_view instruction, MatrixRol
   size_t i = 0;
   MatrixFamily family = F::mma;
   if (words[i] == "wmma") family = F::wmma;
+  else if (words[i] == "wgmma") family = F::wgmma;
   else if (words[i] != "mma") return std::nullopt;
-  if (++i < words.size() && family == F::mma && words[i] == "sp") family = F::mma_sparse, ++i;
+  if (++i < words.size() && family != F::wmma && words[i] == "sp") family = family == F::mma ? F::mma_sparse : F::wgmma_sparse, ++i;
   if (i + 1 >= words.size()) return std::nullopt;
   const std::optional<MatrixShape> shape = parse_shape(words[i]);
   Type type = T::none;
@@ -210,7 +259,7 @@ std::optional<FragmentMap> find_fragment(std::string_view instruction, MatrixRol
   if (!shape || type == T::none || !exists(family, *shape, MatrixRole::a, type)) return std::nullopt;
   MatrixOrder orders[2] = {MatrixOrder::row, MatrixOrder::col};
   for (size_t j = i + 2; j < words.size(); ++j) {
-    if (j > i + 3 || (words[j] != "row" && words[j] != "col")) return std::nullopt;
+    if (j > i + 3 || is_wgmma(family) || (words[j] != "row" && words[j] != "col")) return std::nullopt;
     orders[j - i - 2] = words[j] == "row" ? MatrixOrder::row : MatrixOrder::col;
   }
   const bool acc = role == MatrixRole::c || role == MatrixRole::d;
@@ -226,9 +275,13 @@ std::vector<std::string> fragment_names() {
   for (const Entry& e : kEntries)
     for (Type t : e.types) {
       if (t == T::none) continue;
-      const std::string_view head = e.family == F::mma ? "mma" : e.family == F::mma_sparse ? "mma.sp" : "wmma";
-      names.push_back(fmt::format("{}.m{}n{}k{}.{}", head, e.shape.m, e.shape.n, e.shape.k, type_text(t)));
+      names.push_back(fragment_name(e.family, e.shape, t));
     }
+  for (const bool sparse : {false, true})
+    for (Type t : kWgmmaTypes)
+      for (int n = 8; n <= 256; n += 8)
+        if (const MatrixShape shape{64, n, wgmma_k(t, sparse)}; wgmma_shape_exists(shape, t, sparse))
+          names.push_back(fragment_name(sparse ? F::wgmma_sparse : F::wgmma, shape, t));
   return names;
 }
 

@@ -1,4 +1,4 @@
-// Which lane, register and bits hold which matrix element: every fragment of mma.sync, mma.sp and wmma, written once.
+// Which lane, register and bits hold which matrix element: every fragment of mma.sync, mma.sp, wmma and wgmma, written once.
 //
 //   const FragmentMap* map = find_fragment("mma.m16n8k16.f16", MatrixRole::a);
 //   map->element(5, 1, 0)      -> row 9, col 2      (lane 5, register 1, lower half)
@@ -26,9 +26,10 @@ struct Element {
   constexpr bool operator==(const Element&) const = default;
 };
 
-/// Where an element lives. bit: lowest bit in the register (64-bit registers count as one register of 64 bits).
+/// Where an element lives. bit: lowest bit in the register (64-bit registers count as one register of 64 bits). warp: of the
+/// warpgroup (wgmma), else 0.
 struct Home {
-  uint8_t lane = 0, reg = 0, bit = 0;
+  uint8_t lane = 0, reg = 0, bit = 0, warp = 0;
   constexpr bool operator==(const Home&) const = default;
 };
 
@@ -45,7 +46,8 @@ struct FragmentSpec {
   bool tiles_along_cols = false;  // accumulator: next tile is 8 columns on, not tile_rows rows down
   bool transposed = false;      // operand B (and the accumulator of wmma m8n32): the same map with row and col exchanged
   int8_t element_bits = 16, register_bits = 32;
-  int8_t registers = 0;         // registers a lane
+  int8_t warps = 1;             // wgmma: warp w has rows 16 w to 16 w + 15 of the matrix, by the same map; rows: those of all warps
+  int16_t registers = 0;        // registers a lane
   int8_t distinct = 0;          // registers beyond these repeat the first ones (wmma .f16 operands on sm_75 and later)
   constexpr int per_register() const { return register_bits / element_bits; }
   constexpr int tiles() const { return kind >= Kind::volta_a_row ? 4 : 1; }
@@ -82,16 +84,22 @@ constexpr Element volta_element(const FragmentSpec& f, int lane, int reg, int su
 }  // namespace detail
 
 /// The element in bits [sub * element_bits, ...) of a lane's register. This is the only place where a map is written down.
-constexpr Element element_at(const FragmentSpec& f, int lane, int reg, int sub) {
+constexpr Element element_at(const FragmentSpec& f, int lane, int reg, int sub, int warp = 0) {
   if (f.distinct > 0) reg %= f.distinct;
   Element e = f.kind == FragmentSpec::Kind::core          ? detail::core_element(f, lane, reg, sub)
               : f.kind == FragmentSpec::Kind::accumulator ? detail::accumulator_element(f, lane, reg, sub)
                                                           : detail::volta_element(f, lane, reg, sub);
+  e.row = static_cast<int16_t>(e.row + warp * (f.rows / f.warps));
   return f.transposed ? Element{e.col, e.row, e.tile} : e;
 }
 
 /// True if a matrix instruction with A of type `a` may have C and D of type `acc`.
 bool accumulates_in(Type a, Type acc);
+
+/// wgmma (PTX ISA, "Asynchronous Warpgroup Level Matrix Instructions"): K of one instruction (0: none for .b1 sparse), and
+/// whether a shape exists for a type of A.
+int wgmma_k(Type a, bool sparse);
+bool wgmma_shape_exists(MatrixShape shape, Type a, bool sparse);
 
 /// Map of one operand. Sparse A: cols are the K/2 stored elements of a row; the matrix column comes from the metadata.
 /// order matters for m8n8k4 f16 on quad pairs only. nullopt: the instruction does not exist.
@@ -119,12 +127,13 @@ class FragmentMap {
   int rows() const { return spec_.transposed ? spec_.cols : spec_.rows; }
   int cols() const { return spec_.transposed ? spec_.rows : spec_.cols; }
   int tiles() const { return spec_.tiles(); }
+  int warps() const { return spec_.warps; }
   int registers() const { return spec_.registers; }
   int register_bits() const { return spec_.register_bits; }
   int element_bits() const { return spec_.element_bits; }
   int per_register() const { return spec_.per_register(); }
 
-  Element element(int lane, int reg, int sub) const { return element_at(spec_, lane, reg, sub); }
+  Element element(int lane, int reg, int sub, int warp = 0) const { return element_at(spec_, lane, reg, sub, warp); }
   /// Every home of an element, lowest register first (more than one for wmma .f16 operands).
   std::span<const Home> homes(int row, int col, int tile = 0) const;
   Home home(int row, int col, int tile = 0) const { return homes(row, col, tile).front(); }
@@ -135,8 +144,9 @@ class FragmentMap {
   std::vector<Home> homes_;
 };
 
-/// By the name `tcsim layout` uses: "mma.m16n8k16.f16", "mma.m8n8k4.f16[.col]", "mma.sp.m16n8k32.f16", "wmma.m16n16k16.f16".
-/// The type is A's type; for C and D of f16 and fp8 instructions `accumulator` chooses .f16 or .f32 (ignored otherwise).
+/// By the name `tcsim layout` uses: "mma.m16n8k16.f16", "mma.m8n8k4.f16[.col]", "mma.sp.m16n8k32.f16", "wmma.m16n16k16.f16",
+/// "wgmma.m64n128k16.f16", "wgmma.sp.m64n128k32.f16". The type is A's type; for C and D of f16 and fp8 instructions
+/// `accumulator` chooses .f16 or .f32 (ignored otherwise). nullopt also for B of wgmma, which is never in registers.
 std::optional<FragmentMap> find_fragment(std::string_view instruction, MatrixRole role, Type accumulator = Type::f32);
 
 /// Every name find_fragment knows, in the order of the PTX manual.

@@ -24,7 +24,7 @@ struct MatrixShape {
 
 enum class MatrixRole : uint8_t { a, b, c, d };
 enum class MatrixOrder : uint8_t { row, col };
-enum class MatrixFamily : uint8_t { mma, mma_sparse, wmma };
+enum class MatrixFamily : uint8_t { mma, mma_sparse, wmma, wgmma, wgmma_sparse };
 enum class BitOp : uint8_t { none, xor_popc, and_popc };
 
 }  // namespace tcsim::isa
