@@ -68,7 +68,7 @@ struct DebugLoc {
 struct Inst {
   ExecFn exec = nullptr;
   const Operand* operands = nullptr;
-  std::array<Group, 6> groups{};
+  std::array<Group, 10> groups{};  // wgmma.mma_async.sp has 10
   uint8_t group_count = 0;
   bool guard_negated = false;
   bool uniform_branch = false;    // bra.uni
