@@ -1,4 +1,5 @@
 #include "workloads/gemm/common.h"
+#include "workloads/gemm/hopper.h"
 
 #include <algorithm>
 #include <bit>
@@ -55,9 +56,15 @@ std::string module_text(const Config& config, const std::string& entry, const Wr
 
 std::string launch_text(const Config& c, const Program& p, const std::string& in_type, const std::string& out_type) {
   const bool a_k_major = c.layout[0] == 't', b_k_major = c.layout[1] == 'n';
-  std::string text = fmt::format("entry = \"{}\"\ngrid = [{}, {}, {}]\nblock = [{}, 1, 1]\ndynamic_smem_bytes = {}\n\n", p.entry, p.grid[0], p.grid[1], p.grid[2],
-                                 p.block[0], p.dynamic_smem_bytes);
-  text += fmt::format("args = [{{ buffer = \"A\" }}, {{ buffer = \"B\" }}, {{ buffer = \"C\" }}, {{ i32 = {} }}, {{ i32 = {} }}, {{ i32 = {} }}]\n\n", c.m, c.n, c.k);
+  std::string text = fmt::format("entry = \"{}\"\ngrid = [{}, {}, {}]\nblock = [{}, 1, 1]\n", p.entry, p.grid[0], p.grid[1], p.grid[2], p.block[0]);
+  if (p.cluster[0] * p.cluster[1] > 1) text += fmt::format("cluster = [{}, {}, 1]\n", p.cluster[0], p.cluster[1]);
+  text += fmt::format("dynamic_smem_bytes = {}\n\n", p.dynamic_smem_bytes);
+  const auto argument = [&](const char* name) {
+    for (const TensorMap& map : p.tensor_maps)
+      if (map.buffer == name) return fmt::format("{{ tensormap = \"{}\" }}", map.name);
+    return fmt::format("{{ buffer = \"{}\" }}", name);
+  };
+  text += fmt::format("args = [{}, {}, {}, {{ i32 = {} }}, {{ i32 = {} }}, {{ i32 = {} }}]\n\n", argument("A"), argument("B"), argument("C"), c.m, c.n, c.k);
   const bool integer = in_type == "s8" || in_type == "u8";
   const char* init = integer ? "integers" : "normal";
   const auto buffer = [&](const char* name, const std::string& type, uint32_t rows, uint32_t cols, const std::string& how, int seed) {
@@ -68,6 +75,9 @@ std::string launch_text(const Config& c, const Program& p, const std::string& in
   buffer("A", in_type, a_k_major ? c.m : c.k, a_k_major ? c.k : c.m, init, 1);
   buffer("B", in_type, b_k_major ? c.n : c.k, b_k_major ? c.k : c.n, init, 2);
   buffer("C", out_type, c.m, c.n, "poison", 0);
+  for (const TensorMap& map : p.tensor_maps)
+    text += fmt::format("[tensormap.{}]\nbuffer = \"{}\"\ndims = [{}]\nstrides_bytes = [{}]\nbox = [{}]\nswizzle = \"{}\"\nl2_promotion = \"128B\"\n\n", map.name, map.buffer,
+                        fmt::join(map.dims, ", "), map.stride_bytes, fmt::join(map.box, ", "), map.swizzle);
   text += fmt::format("[check]\ngemm = {{ a = \"A\", b = \"B\", c = \"C\", trans_a = {}, trans_b = {} }}\n", !a_k_major, b_k_major);
   const bool narrow = in_type == "e4m3" || in_type == "e5m2";
   text += integer ? "rtol = 0\natol = 0\n" : narrow || out_type == "bf16" ? "rtol = 2e-2\natol = 5e-2\n" : "rtol = 1e-2\natol = 1e-2\n";
@@ -75,11 +85,12 @@ std::string launch_text(const Config& c, const Program& p, const std::string& in
 }
 
 Program generate(const Config& config, Diagnostics& diags) {
+  if (is_hopper_style(config.style)) return generate_hopper(config, diags);
   if (!check_config(config, diags)) return {};
   if (config.style == "ampere") return generate_ampere(config, diags);
   if (config.style == "wmma") return generate_wmma(config, diags);
   if (config.style == "simt") return generate_simt(config, diags);
-  config_error(diags, fmt::format("style '{}': expected simt, wmma or ampere", config.style));
+  config_error(diags, fmt::format("style '{}': expected simt, wmma, ampere, hopper-tma, hopper-ws, hopper-cooperative or hopper-pingpong", config.style));
   return {};
 }
 

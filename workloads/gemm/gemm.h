@@ -5,7 +5,8 @@
 //   gemm::Program program = gemm::generate(config, diags);   // program.ptx, program.launch_toml
 //
 // Styles: simt (FFMA, shared-memory blocked), wmma (wmma.load from shared memory), ampere (cp.async in `stages` buffers,
-// ldmatrix, mma.sync). A is row-major M x K and B is N x K ("tn": both K-major) unless layout says otherwise.
+// ldmatrix, mma.sync), hopper-tma, hopper-ws, hopper-cooperative and hopper-pingpong (TMA, mbarriers and wgmma; hopper.h says
+// how they differ). A is row-major M x K and B is N x K ("tn": both K-major) unless layout says otherwise.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -15,6 +16,24 @@
 #include "isa/diag.h"
 
 namespace tcsim::gemm {
+
+/// Ways to break a Hopper kernel, for tests of the simulator's diagnoses. Each removes or alters one thing.
+enum class Fault : uint8_t {
+  none,
+  no_full_wait,       // consumers read a stage without waiting for its full barrier
+  no_empty_wait,      // the producer refills a stage without waiting for its empty barrier (or the CTA barrier)
+  no_store_fence,     // no fence.proxy.async between writing C to shared memory and its TMA store
+  no_empty_arrive,    // consumers never release a stage
+  short_expect_tx,    // expect_tx counts A only
+  long_expect_tx,     // expect_tx counts 128 bytes too many
+  map_swizzle_none,   // A's tensor map does not swizzle, its wgmma descriptor does
+  misaligned_stage,   // tiles start 128 bytes past their alignment
+  missing_init,       // the full barrier of the last stage is not initialised
+  reinit_in_use,      // the producer initialises a full barrier whose phase is under way
+  early_release,      // consumers release a stage before their wgmma have read it
+  no_wgmma_wait,      // the epilogue reads accumulators of wgmma in flight
+  no_init_sync,       // no barrier between mbarrier.init and the first use by other threads
+};
 
 struct Config {
   uint32_t m = 1024, n = 1024, k = 1024;
@@ -26,7 +45,18 @@ struct Config {
   std::string dtype = "f16";    // f16 bf16 tf32 s8 u8 e4m3 e5m2 f32 (simt)
   std::string acc = "f32";      // f32, f16 (f16 only), s32 (s8, u8)
   std::string layout = "tn";    // BLAS letters for A and B: t = K-major for A, n = K-major for B
-  uint32_t sm = 80;             // target of the PTX
+  uint32_t sm = 80;             // target of the PTX (Hopper styles: always sm_90a)
+  // The rest holds for the Hopper styles alone.
+  std::array<uint32_t, 2> cluster{1, 1};  // CTAs along M and N; A is multicast along N, B along M
+  uint32_t consumers = 0;       // consumer warpgroups that share a tile of hopper-ws: 1 or 2 (0: 2 when M of the tile is 128 or more)
+  std::string out;              // type of C: f16 bf16 f32 s32; empty: that of the operands, f32 for tf32 and 8-bit floats, s32 for s8
+  std::string epilogue = "tma"; // tma: through shared memory and a TMA store; direct: st.global
+  bool setmaxnreg = true;       // warp-specialised styles: move registers from the producer to the consumers
+  bool promote = false;         // 8-bit floats: add into a second set of f32 accumulators every 128 of K
+  std::string raster = "m";     // persistent styles: tiles of a group follow each other along m or n
+  uint32_t group = 8;           // rows (raster m) or columns (raster n) of tiles in a group
+  uint32_t sms = 132;           // persistent styles: CTAs at most
+  Fault fault = Fault::none;
 };
 
 /// Bytes of shared memory by use, for the budget table ("A: 3 stages x 8192 B").
@@ -35,9 +65,19 @@ struct SharedUse {
   uint32_t stages = 1, bytes = 0;
 };
 
+/// A tensor map that the kernel takes as a 128-byte parameter: fields of cuTensorMapEncodeTiled, innermost dimension first.
+struct TensorMap {
+  std::string name, buffer;
+  std::array<uint64_t, 2> dims{};
+  uint64_t stride_bytes = 0;
+  std::array<uint32_t, 2> box{};
+  std::string swizzle;  // none 32B 64B 128B
+};
+
 struct Program {
   std::string ptx, entry, launch_toml;
-  std::array<uint32_t, 3> grid{1, 1, 1}, block{1, 1, 1};
+  std::array<uint32_t, 3> grid{1, 1, 1}, block{1, 1, 1}, cluster{1, 1, 1};
+  std::vector<TensorMap> tensor_maps;
   uint32_t dynamic_smem_bytes = 0;
   std::vector<SharedUse> shared;
 };

@@ -34,6 +34,74 @@ std::vector<Config> all() {
   return list;
 }
 
+const std::vector<std::string> kHopper = {"hopper-tma", "hopper-ws", "hopper-cooperative", "hopper-pingpong"};
+
+/// Style x tile x stages x cluster x type x epilogue, as far as a style takes the tile.
+std::vector<Config> hopper() {
+  std::vector<Config> list;
+  const auto add = [&](Config c) {
+    c.m = c.n = c.k = 1536;  // a multiple of every tile and cluster below
+    c.acc = c.dtype == "s8" ? "s32" : "f32";
+    Diagnostics diags;
+    generate(c, diags);
+    if (!diags.has_errors()) list.push_back(c);
+  };
+  for (const std::string& style : kHopper) {
+    for (const auto& tile : std::vector<std::array<uint32_t, 3>>{{64, 64, 64}, {64, 128, 64}, {128, 64, 64}, {128, 128, 64}, {128, 192, 64}, {128, 256, 64}, {256, 128, 64}})
+      for (uint32_t stages : {1u, 4u}) add({.style = style, .tile = tile, .stages = stages});
+    for (const auto& cluster : std::vector<std::array<uint32_t, 2>>{{2, 1}, {1, 2}, {2, 2}, {4, 1}})
+      for (const char* epilogue : {"tma", "direct"}) add({.style = style, .tile = {128, 128, 64}, .stages = 3, .cluster = cluster, .epilogue = epilogue});
+    for (const char* dtype : {"f16", "bf16", "tf32", "e4m3", "e5m2", "s8"})
+      for (uint32_t bytes : {64u, 128u, 256u})
+        add({.style = style, .tile = {128, 128, bytes / (dtype[0] == 't' ? 4 : dtype[1] == '1' || dtype[0] == 'b' ? 2 : 1)}, .stages = 2, .dtype = dtype});
+    for (const char* out : {"f32", "bf16", "f16"}) add({.style = style, .tile = {128, 64, 128}, .dtype = "e4m3", .out = out, .promote = true});
+    for (const char* layout : {"nn", "nt", "tt"}) add({.style = style, .tile = {128, 128, 64}, .layout = layout, .cluster = {2, 1}});
+    add({.style = style, .tile = {128, 128, 64}, .setmaxnreg = false, .raster = "n"});
+  }
+  return list;
+}
+
+/// ptxas accepts it and does not serialise its wgmma (C7510 to C7515 say so).
+void expect_assembles(const Config& config, const std::filesystem::path& dir) {
+  Diagnostics diags;
+  const Program program = generate(config, diags);
+  for (const auto& d : diags.all()) ADD_FAILURE() << d.str();
+  const std::string file = (dir / "h.ptx").string(), log = (dir / "h.log").string();
+  std::ofstream(file) << program.ptx;
+  const std::string command = std::string(TCSIM_PTXAS) + " -arch=sm_90a -o " + (dir / "h.cubin").string() + " " + file + " > " + log + " 2>&1";
+  const std::string what = config.style + " " + config.dtype + " " + program.launch_toml;
+  EXPECT_EQ(std::system(command.c_str()), 0) << what;
+  std::ifstream stream(log);
+  const std::string said{std::istreambuf_iterator<char>(stream), {}};
+  EXPECT_EQ(said.find("C75"), std::string::npos) << what << said;
+}
+
+TEST(Gemm, HopperKernelsAssemble) {
+  const auto dir = std::filesystem::temp_directory_path() / "tcsim_gemm_hopper";
+  std::filesystem::create_directories(dir);
+  const auto list = hopper();
+  // 4 styles; hopper-tma and pingpong do not take M = 256, cooperative not M = 64, and so on: most of 4 x 41 remain.
+  EXPECT_GT(list.size(), 120u);
+  for (const Config& config : list) expect_assembles(config, dir);
+}
+
+TEST(Gemm, BrokenHopperKernelsAssembleAndDiffer) {
+  const auto dir = std::filesystem::temp_directory_path() / "tcsim_gemm_hopper_broken";
+  std::filesystem::create_directories(dir);
+  for (const std::string& style : kHopper) {
+    const Config sound{.m = 512, .n = 512, .k = 512, .style = style, .tile = {128, 128, 64}, .stages = 3, .cluster = {2, 1}};
+    Diagnostics diags;
+    const Program good = generate(sound, diags);
+    for (int fault = 1; fault <= static_cast<int>(Fault::no_init_sync); ++fault) {
+      Config broken = sound;
+      broken.fault = static_cast<Fault>(fault);
+      const Program bad = generate(broken, diags);
+      EXPECT_TRUE(bad.ptx != good.ptx || bad.launch_toml != good.launch_toml) << style << " fault " << fault;
+      if (broken.fault != Fault::no_wgmma_wait) expect_assembles(broken, dir);  // ptxas inserts the missing wait, and says so
+    }
+  }
+}
+
 TEST(Gemm, EveryGeneratedKernelAssembles) {
   const auto dir = std::filesystem::temp_directory_path() / "tcsim_gemm_assembles";
   std::filesystem::create_directories(dir);
