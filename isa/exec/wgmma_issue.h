@@ -5,10 +5,10 @@
 #include <cstdint>
 #include <vector>
 
+#include "isa/ptx/module.h"
+
 namespace tcsim::isa {
 
-struct Inst;
-struct ExecContext;
 class WindowMemory;
 
 struct WgmmaIssue {
@@ -19,16 +19,30 @@ struct WgmmaIssue {
   uint8_t warp_in_group = 0; // which 16 rows
 };
 
-/// Computes D of this warp, now: registers through ctx, operands from `shared`.
-void complete_wgmma(ExecContext& ctx, const WgmmaIssue& issue, const WindowMemory& shared);
-
-/// Runs of shared-memory bytes that the instruction reads (this warp's rows of A when they are there, all of B), and the
-/// swizzle (bytes of the pattern: 0, 32, 64, 128) that each operand's descriptor says. Runs may repeat bytes.
+/// A run of shared-memory bytes that a wgmma reads. operand: 0 A, 1 B; swizzle_bytes: pattern that the operand's descriptor
+/// says (0, 32, 64, 128).
 struct WgmmaRead { uint32_t offset, bytes; uint8_t operand; uint8_t swizzle_bytes; };
-void wgmma_reads(const WgmmaIssue& issue, std::vector<WgmmaRead>& reads);
+
+/// What Inst::plan of wgmma.mma_async points to (isa/insn/wgmma_exec.cpp): the functions below, for one instruction.
+struct WgmmaOps {
+  void (*complete)(ExecContext& ctx, const WgmmaIssue& issue, const WindowMemory& shared) = nullptr;
+  void (*reads)(const WgmmaIssue& issue, std::vector<WgmmaRead>& reads) = nullptr;
+  uint32_t (*shared_bytes)(const WgmmaIssue& issue) = nullptr;
+
+  static const WgmmaOps& of(const WgmmaIssue& issue) { return *static_cast<const WgmmaOps*>(issue.inst->plan); }
+};
+
+/// Computes D of this warp, now: registers through ctx, operands from `shared`.
+inline void complete_wgmma(ExecContext& ctx, const WgmmaIssue& issue, const WindowMemory& shared) {
+  WgmmaOps::of(issue).complete(ctx, issue, shared);
+}
+
+/// Appends the bytes that the instruction reads: this warp's rows of A when they are in shared memory, and all of B.
+/// Neighbouring runs are joined; runs may repeat bytes.
+inline void wgmma_reads(const WgmmaIssue& issue, std::vector<WgmmaRead>& reads) { WgmmaOps::of(issue).reads(issue, reads); }
 
 /// Bytes of both operands that the four tensor cores together stream from shared memory (the whole 64 x K of A when it is
 /// there, and N x K of B).
-uint32_t wgmma_shared_bytes(const WgmmaIssue& issue);
+inline uint32_t wgmma_shared_bytes(const WgmmaIssue& issue) { return WgmmaOps::of(issue).shared_bytes(issue); }
 
 }  // namespace tcsim::isa

@@ -46,6 +46,12 @@ class MatrixAddress {
     const uint32_t linear = d_.start + line_offset(line) + piece_offset(piece);
     return linear ^ (pattern_row(linear) << 4);
   }
+  /// No piece of lines [0, lines) and pieces [0, pieces) ends beyond this address; lines is a multiple of 8. Seldom reached
+  /// exactly: the swizzle may move a piece up to the end of its 128 bytes.
+  uint32_t end_bound(uint32_t lines, uint32_t pieces) const {
+    const uint32_t across = width_ ? (pieces - 1) / width_ * d_.leading + (width_ - 1) * 16 : piece_offset(pieces - 1);
+    return ((d_.start + line_offset(lines - 1) + across) | (width_ ? 0x70u : 0u)) + 16;
+  }
   /// Byte `byte` of a line.
   uint32_t byte(uint32_t line, uint32_t byte) const { return piece(line, byte / 16) + byte % 16; }
   /// Element (index along M or N, index along K) of elements of `element_bytes` bytes.

@@ -31,11 +31,12 @@ HardwareCase HardwareCase::read(const std::filesystem::path& folder) {
   out.instruction = info.at("instruction");
   out.tiles = info.at("tiles");
   out.word_bytes = info.at("word_bytes");
+  out.threads = info.value("threads", 32);
   const auto operand = [&](const char* letter, Words& w, const std::string& count_key, bool required) {
     if (!info.contains(count_key) && !required) return;
     w.registers = info.at(count_key);
     w.words = read_words(folder / (std::string(letter) + ".bin"));
-    const size_t expected = static_cast<size_t>(out.tiles * w.registers * 32 * (*letter == 'e' ? 4 : out.word_bytes) / 4);
+    const size_t expected = static_cast<size_t>(out.tiles * w.registers * out.threads * (*letter == 'e' ? 4 : out.word_bytes) / 4);
     if (w.words.size() != expected) throw std::runtime_error(folder.string() + ": wrong size of " + letter + ".bin");
   };
   operand("a", out.a, "a_words_per_lane", true);
@@ -87,6 +88,34 @@ int differing_words(HardwareCase& test, Generation generation, std::string* repo
   return bad;
 }
 
+int differing_wgmma_words(HardwareCase& test, std::string* report) {
+  const WgmmaDesc desc = parse_wgmma(test.instruction);
+  if (const std::string why = WgmmaPlan::check(desc); !why.empty()) throw std::runtime_error(test.name + ": " + why);
+  const WgmmaPlan plan(desc);
+  // kernel.ptx: A at 0, B at 2048, both K-major without swizzle, leading offset 128, stride offset 256.
+  constexpr uint32_t b_start = 2048;
+  const auto place = [](uint32_t start) { return encode_wgmma_descriptor({start, 128, 256, 0, 0}); };
+  const size_t threads = static_cast<size_t>(test.threads);
+  const auto words = [threads](HardwareCase::Words& w, int tile) { return w.words.data() + static_cast<size_t>(tile * w.registers) * threads; };
+  HardwareCase::Words got = test.c;
+  int bad = 0;
+  for (int t = 0; t < test.tiles; ++t) {
+    std::vector<uint8_t> memory(4096);
+    std::memcpy(memory.data(), words(test.a, t), test.a.registers * threads * 4);
+    std::memcpy(memory.data() + b_start, words(test.b, t), test.b.registers * threads * 4);
+    for (int warp = 0; warp < WgmmaPlan::kWarps; ++warp) {
+      std::vector<uint32_t*> d;
+      for (int r = 0; r < got.registers; ++r) d.push_back(words(got, t) + static_cast<size_t>(r) * threads + 32 * warp);
+      plan.run({.d = d.data(), .desc_a = place(0), .desc_b = place(b_start), .warp = warp, .memory = memory.data()});
+    }
+    const size_t count = static_cast<size_t>(got.registers) * threads;
+    for (size_t i = 0; i < count; ++i)
+      if (words(got, t)[i] != words(test.d, t)[i] && ++bad <= 4)
+        *report += fmt::format("{} tile {} d{} thread {}: {:08x}, hardware {:08x}\n", test.name, t, i / threads, i % threads, words(got, t)[i], words(test.d, t)[i]);
+  }
+  return bad;
+}
+
 std::vector<uint32_t*> HardwareCase::registers(Words& w, int tile, int word_bytes) {
   std::vector<uint32_t*> out;
   const int words = 32 * word_bytes / 4;
@@ -115,6 +144,20 @@ MmaDesc parse_mma(const std::string& instruction, Generation generation) {
   d.a_order = orders.at(0), d.b_order = orders.at(1);
   if (types.size() == 2) types = {types[0], Type::f16, Type::f16, types[1]};  // wmma: dtype, ctype
   d.d = types.at(0), d.a = types.at(1), d.b = types.at(2), d.c = types.at(3);
+  return d;
+}
+
+WgmmaDesc parse_wgmma(const std::string& instruction) {
+  WgmmaDesc d;
+  std::vector<Type> types;
+  std::istringstream in(instruction);
+  for (std::string w; std::getline(in, w, '.');) {
+    if (w == "sp") d.sparse = true;
+    else if (w == "satfinite") d.satfinite = true;
+    else if (w[0] == 'm' && w.size() > 1 && std::isdigit(w[1])) std::sscanf(w.c_str(), "m%dn%dk%d", &d.shape.m, &d.shape.n, &d.shape.k);
+    else if (const auto t = type_from_name(w)) types.push_back(*t);
+  }
+  d.d = types.at(0), d.a = types.at(1), d.b = types.at(2);
   return d;
 }
 

@@ -13,16 +13,32 @@ namespace {
 
 const std::filesystem::path kData = std::filesystem::path(TCSIM_SOURCE_DIR) / "validation/data";
 
+bool is_wgmma(const std::filesystem::directory_entry& entry) { return entry.path().filename().string().starts_with("wgmma_"); }
+
 TEST(Hardware, SharedCasesMatchOnHopper) {
   int folders = 0;
   std::string report;
   for (const auto& entry : std::filesystem::directory_iterator(kData / "mma_bits")) {
-    if (!entry.is_directory()) continue;
+    if (!entry.is_directory() || is_wgmma(entry)) continue;
     HardwareCase test = HardwareCase::read(entry.path());
     EXPECT_EQ(differing_words(test, Generation::hopper, &report), 0) << test.name;
     ++folders;
   }
   EXPECT_EQ(folders, 16) << "folders of validation/data/mma_bits";
+  EXPECT_EQ(report, "");
+}
+
+TEST(Hardware, WgmmaCasesMatch) {
+  int folders = 0;
+  std::string report;
+  for (const auto& entry : std::filesystem::directory_iterator(kData / "mma_bits")) {
+    if (!entry.is_directory() || !is_wgmma(entry)) continue;
+    HardwareCase test = HardwareCase::read(entry.path());
+    ASSERT_EQ(test.threads, 128);
+    EXPECT_EQ(differing_wgmma_words(test, &report), 0) << test.name;
+    ++folders;
+  }
+  EXPECT_EQ(folders, 7) << "wgmma folders of validation/data/mma_bits";
   EXPECT_EQ(report, "");
 }
 

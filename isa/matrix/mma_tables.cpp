@@ -5,12 +5,6 @@
 namespace tcsim::isa {
 namespace {
 
-/// Position of k in the order of summation: Hopper and Blackwell run fp8 as two f16 steps, the lower pair of every register first.
-int summation_place(Emulation emulation, int k, int count) {
-  if (emulation != Emulation::fp8_pairs) return k;
-  return (k % 4) / 2 * (count / 2) + k / 4 * 2 + k % 2;
-}
-
 /// Calls f(flat position in the matrix) for register, lane, element in order.
 std::vector<uint16_t> flat_indices(const FragmentSpec& f, int rows, int cols, Emulation emulation, MatrixRole role) {
   std::vector<uint16_t> out;
@@ -89,27 +83,7 @@ MmaPlan::Tables::Tables(const MmaDesc& description) : desc(description) {
   c_pairs = pairs_of_registers(fragments[2], c);
   d_pairs = pairs_of_registers(fragments[3], d);
   if (!sparse) return;
-  const bool four_bit = desc.a == Type::s4 || desc.a == Type::u4, tf32 = desc.a == Type::tf32,
-             wide = tf32 || desc.a == Type::f16 || desc.a == Type::bf16;
-  const int chunks = chunks_per_row(desc.a, full_k), stored = k / chunks, chunk_width = full_k / chunks;
-  index_up = four_bit ? 1 : 0;
-  index_down = tf32 ? 1 : 0;
-  meta.resize(static_cast<size_t>(m * k));
-  for (int i = 0; i < m; ++i)
-    for (int j = 0; j < k; ++j) {
-      const Home home = metadata_home(wide, chunks, desc.selector, i, j / stored);
-      const int s = j % stored, pair = four_bit ? s / 2 : s;
-      meta[static_cast<size_t>(i * k + summation_place(emulation, j, k))] = {
-          home.lane, static_cast<uint8_t>(home.bit + 2 * pair),
-          static_cast<uint16_t>(j / stored * chunk_width + (four_bit ? s % 2 : 0))};
-    }
-}
-
-void sparse_rows(const MmaPlan::Tables& t, const uint32_t* metadata, uint16_t* rows) {
-  for (size_t i = 0; i < t.meta.size(); ++i) {
-    const auto& m = t.meta[i];
-    rows[i] = static_cast<uint16_t>(m.base + ((((metadata[m.lane] >> m.bit) & 3u) << t.index_up) >> t.index_down));
-  }
+  meta = SparseIndices(desc.a, m, full_k, desc.selector, emulation);
 }
 
 }  // namespace tcsim::isa

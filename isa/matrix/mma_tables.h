@@ -5,14 +5,12 @@
 #include <vector>
 
 #include "isa/matrix/mma_plan.h"
+#include "isa/matrix/sparse_indices.h"
 #include "isa/numeric/tensor_core.h"
 
 namespace tcsim::isa {
 
 enum class MmaUnit : uint8_t { floats, fma_chain, doubles, integers, bits };
-
-/// Chunks of sparsity metadata in a row of A: 4 bits each.
-constexpr int chunks_per_row(Type a, int k) { return a == Type::tf32 ? k / 2 : a == Type::s4 || a == Type::u4 ? k / 8 : k / 4; }
 
 struct MmaPlan::Tables {
   explicit Tables(const MmaDesc& desc);
@@ -29,10 +27,7 @@ struct MmaPlan::Tables {
   std::vector<uint16_t> a, b, c, d;
   // Shapes of the tables that have a fast path: four lanes hold 8 halves of a row of A; two registers of four lanes hold 8 columns of C or D.
   bool a_rows = false, c_pairs = false, d_pairs = false;
-  // Sparse: per stored element [m][k]: lane and bit of its two-bit index, and the first row of B of its chunk.
-  struct Index { uint8_t lane, bit; uint16_t base; };
-  std::vector<Index> meta;
-  int index_up = 0, index_down = 0;  // an index counts pairs of 4-bit elements, or halves of tf32 elements
+  SparseIndices meta;
 
   const FragmentSpec& fragment(MatrixRole role) const { return fragments[static_cast<size_t>(role)]; }
 };
@@ -50,8 +45,5 @@ void run_fma_chain(const MmaPlan::Tables& t, const Registers& r);
 void run_doubles(const MmaPlan::Tables& t, const Registers& r);
 void run_integers(const MmaPlan::Tables& t, const Registers& r);
 void run_bits(const MmaPlan::Tables& t, const Registers& r);
-
-/// Rows of B that the stored elements of A meet: [m][k].
-void sparse_rows(const MmaPlan::Tables& t, const uint32_t* metadata, uint16_t* rows);
 
 }  // namespace tcsim::isa

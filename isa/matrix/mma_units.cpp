@@ -127,7 +127,7 @@ void run_floats(const MmaPlan::Tables& t, const Registers& r) {
   unpack(t.fragments[1].element_bits, r.b, t.b, b_bits);
   unpack_c(t, r, c_bits);
   const bool sparse = !t.meta.empty(), pairs = t.arith->emulation == Emulation::fp8_pairs;
-  if (sparse) sparse_rows(t, r.metadata, rows);
+  if (sparse) t.meta.rows(r.metadata, rows);
   const int a_count = m * t.k, b_count = full_k * n, c_count = m * n;
   Type a_type = t.desc.a, b_type = t.desc.b, c_type = t.desc.c;
   if (pairs) {
@@ -201,7 +201,7 @@ void run_integers(const MmaPlan::Tables& t, const Registers& r) {
   sign_extend(t.desc.a, a, m * t.k);
   sign_extend(t.desc.b, b, full_k * n);
   const bool sparse = !t.meta.empty();
-  if (sparse) sparse_rows(t, r.metadata, rows);
+  if (sparse) t.meta.rows(r.metadata, rows);
   for (int i = 0; i < m; ++i)
     for (int p = 0; p < n / 8; ++p) {
       const uint32_t* const panel = b + p * full_k * 8;

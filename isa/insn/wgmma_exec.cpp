@@ -1,0 +1,197 @@
+// wgmma.mma_async when it is issued (checks of descriptors and bounds) and when it completes (isa/matrix/wgmma_plan.h).
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <map>
+#include <mutex>
+
+#include "isa/insn/wgmma.h"
+
+namespace tcsim::isa {
+namespace {
+
+using Ops = WgmmaOperands;
+constexpr uint32_t kPieceBytes = 16;
+
+const WgmmaInst& plan_of(const Inst& inst) { return *static_cast<const WgmmaInst*>(static_cast<const WgmmaOps*>(inst.plan)); }
+
+/// An operand in shared memory as one warp reads it.
+struct Operand16 {
+  uint64_t bits = 0;        // descriptor
+  WgmmaSlice slice;
+  uint32_t slice_bytes = 0;   // along a line
+  uint32_t matrix_bytes = 0;  // of the whole operand
+  char name = 'A';
+  MatrixDescriptor descriptor() const { return decode_wgmma_descriptor(bits); }
+};
+
+Operand16 operand_a(const WgmmaPlan& plan, const WgmmaIssue& issue) {
+  return {issue.desc_a, plan.a_slice(issue.warp_in_group), plan.a_row_bytes(), 64 * plan.a_row_bytes(), 'A'};
+}
+Operand16 operand_b(const WgmmaPlan& plan, const WgmmaIssue& issue) {
+  return {issue.desc_b, plan.b_slice(), plan.b_row_bytes(), static_cast<uint32_t>(plan.desc().shape.n) * plan.b_row_bytes(), 'B'};
+}
+
+/// Calls f(address) for every piece, in the order in which neighbours in memory follow each other.
+template <class F>
+void each_piece(const Operand16& o, F&& f) {
+  const MatrixDescriptor d = o.descriptor();
+  const MatrixAddress at(d, o.slice.major);
+  const WgmmaSlice& s = o.slice;
+  const auto piece = [&](uint32_t line, uint32_t p) { return f(at.piece(s.first_line + line, s.first_piece + p)); };
+  if (d.swizzle_bytes == 0) {
+    for (uint32_t p = 0; p < s.pieces; ++p)
+      for (uint32_t line = 0; line < s.lines; ++line) piece(line, p);
+  } else {
+    for (uint32_t line = 0; line < s.lines; ++line)
+      for (uint32_t p = 0; p < s.pieces; ++p) piece(line, p);
+  }
+}
+
+std::string hint(const Operand16& o) {
+  const auto notes = wgmma_descriptor_notes(o.bits, o.slice.major, o.matrix_bytes);
+  return notes.empty() ? "" : "; " + notes.front();
+}
+
+bool check_bounds(ExecContext& ctx, const Operand16& o) {
+  const MatrixDescriptor d = o.descriptor();
+  const MatrixAddress at(d, o.slice.major);
+  const uint32_t size = ctx.shared->size();
+  if (at.end_bound(o.slice.first_line + o.slice.lines, o.slice.first_piece + o.slice.pieces) <= size) return true;
+  uint32_t outside = 0, lowest = UINT32_MAX, highest = 0;
+  each_piece(o, [&](uint32_t address) {
+    if (address + kPieceBytes <= size) return;
+    ++outside;
+    lowest = std::min(lowest, address);
+    highest = std::max(highest, address);
+  });
+  if (outside == 0) return true;
+  ctx.fault("out-of-bounds", 0, lowest,
+            fmt::format("wgmma reads operand {} up to byte {:#x} of shared memory, which has {} bytes: {} of {} pieces of 16 bytes lie beyond it, "
+                        "the first at {:#x} ({}){}", o.name, highest + kPieceBytes, size, outside, o.slice.lines * o.slice.pieces, lowest,
+                        describe(d, o.slice.major), hint(o)));
+  return false;
+}
+
+bool check_operand(ExecContext& ctx, const Operand16& o) {
+  const MatrixDescriptor d = o.descriptor();
+  if (const DescriptorProblem p = check_descriptor(d, o.slice.major, o.slice_bytes); p.kind) {
+    ctx.fault(p.kind, 0, d.start, fmt::format("matrix descriptor {:#018x} of operand {}: {}{}", o.bits, o.name, p.text, hint(o)));
+    return false;
+  }
+  return check_bounds(ctx, o);
+}
+
+/// A descriptor, which must be the same in all lanes ("all threads in the warpgroup must have the same value").
+bool uniform(ExecContext& ctx, const Operand& op, char name, uint64_t& value) {
+  const uint64_t* lanes = ctx.src<uint64_t>(op);
+  value = lanes[0];
+  for (int l = 1; l < kLanes; ++l)
+    if (lanes[l] != value) {
+      ctx.fault("illegal-instruction", l, 0, fmt::format("matrix descriptor of operand {} is {:#x} in lane {} and {:#x} in lane 0, expected the same in "
+                                                         "all lanes", name, lanes[l], l, value));
+      return false;
+    }
+  return true;
+}
+
+/// Joins runs of pieces; pieces of a line may come in any order inside their 128 bytes.
+class Runs {
+ public:
+  Runs(std::vector<WgmmaRead>& out, uint8_t operand, uint8_t swizzle) : out_(out), first_(out.size()), operand_(operand), swizzle_(swizzle) {}
+  void add(uint32_t address) {
+    if (address / kBlock != block_) flush(), block_ = address / kBlock;
+    pieces_ |= 1u << (address % kBlock / kPieceBytes);
+  }
+  void flush() {
+    while (pieces_ != 0) {
+      const int from = std::countr_zero(pieces_), count = std::countr_one(pieces_ >> from);
+      emit(block_ * kBlock + static_cast<uint32_t>(from) * kPieceBytes, static_cast<uint32_t>(count) * kPieceBytes);
+      pieces_ &= ~(((1u << count) - 1) << from);
+    }
+  }
+
+ private:
+  static constexpr uint32_t kBlock = 128;
+  void emit(uint32_t offset, uint32_t bytes) {
+    if (out_.size() > first_ && out_.back().offset + out_.back().bytes == offset) out_.back().bytes += bytes;
+    else out_.push_back({offset, bytes, operand_, swizzle_});
+  }
+  std::vector<WgmmaRead>& out_;
+  size_t first_;
+  uint8_t operand_, swizzle_;
+  uint32_t block_ = 0, pieces_ = 0;
+};
+
+void add_reads(const Operand16& o, uint8_t operand, std::vector<WgmmaRead>& reads) {
+  Runs runs(reads, operand, o.descriptor().swizzle_bytes);
+  each_piece(o, [&](uint32_t address) { runs.add(address); });
+  runs.flush();
+}
+
+void reads_of(const WgmmaIssue& issue, std::vector<WgmmaRead>& reads) {
+  const WgmmaPlan& plan = plan_of(*issue.inst).plan;
+  if (!plan.desc().a_in_registers) add_reads(operand_a(plan, issue), 0, reads);
+  add_reads(operand_b(plan, issue), 1, reads);
+}
+
+uint32_t shared_bytes_of(const WgmmaIssue& issue) {
+  const WgmmaPlan& plan = plan_of(*issue.inst).plan;
+  return (plan.desc().a_in_registers ? 0 : operand_a(plan, issue).matrix_bytes) + operand_b(plan, issue).matrix_bytes;
+}
+
+void complete(ExecContext& ctx, const WgmmaIssue& issue, const WindowMemory& shared) {
+  const Inst& inst = *issue.inst;
+  const WgmmaPlan& plan = plan_of(inst).plan;
+  std::array<uint32_t*, 128> d;
+  std::array<const uint32_t*, WgmmaPlan::kARegisters> a{};
+  size_t i = 0;
+  for (const Operand& op : inst.group(Ops::kD)) d[i++] = ctx.reg<uint32_t>(op.slot);
+  i = 0;
+  if (plan.desc().a_in_registers)
+    for (const Operand& op : inst.group(Ops::kA)) a[i++] = ctx.src<uint32_t>(op);
+  plan.run({.d = d.data(), .a = a.data(), .metadata = plan.desc().sparse ? ctx.src<uint32_t>(inst.operand(Ops::kMetadata)) : nullptr,
+            .desc_a = issue.desc_a, .desc_b = issue.desc_b, .scale_d = issue.scale_d, .warp = issue.warp_in_group, .memory = shared.data()});
+}
+
+std::string key_of(const WgmmaDesc& d) {
+  return fmt::format("m{}n{}k{}.{}.{}.{}{}", d.shape.m, d.shape.n, d.shape.k, name(d.d), name(d.a), name(d.b), d.sparse ? ".sp" : "");
+}
+
+}  // namespace
+
+WgmmaInst::WgmmaInst(const WgmmaDesc& desc) : WgmmaOps{&isa::complete, &reads_of, &shared_bytes_of}, plan(desc), key(key_of(desc)) {}
+
+std::shared_ptr<const WgmmaInst> WgmmaInst::of(const WgmmaDesc& d) {
+  static std::mutex mutex;
+  static std::map<std::string, std::shared_ptr<const WgmmaInst>> made;
+  const std::lock_guard lock(mutex);
+  auto& inst = made[fmt::format("{} {} {} {} {} {} {}", key_of(d), d.a_major == Major::mn, d.b_major == Major::mn, d.a_in_registers, d.satfinite,
+                                d.negate, d.selector)];
+  if (!inst) inst = std::make_shared<const WgmmaInst>(d);
+  return inst;
+}
+
+void run_wgmma(ExecContext& ctx, const Inst& inst, uint32_t mask) {
+  if (!ctx.converged(kFullMask, mask)) return;
+  if (mask != kFullMask)
+    return ctx.fault("illegal-instruction", std::countr_zero(~mask), 0, "wgmma.mma_async in a warp of which not all 32 lanes are running");
+  const WgmmaPlan& plan = plan_of(inst).plan;
+  WgmmaIssue& issue = ctx.fx.wgmma;
+  issue.inst = &inst;
+  issue.index = ctx.index_of(inst);
+  issue.warp_in_group = static_cast<uint8_t>(ctx.warp_index % WgmmaPlan::kWarps);
+  issue.desc_a = 0;
+  if (!plan.desc().a_in_registers && !uniform(ctx, inst.operand(Ops::kA), 'A', issue.desc_a)) return;
+  if (!uniform(ctx, inst.operand(Ops::kB), 'B', issue.desc_b)) return;
+  const uint32_t scale = ctx.pred(inst.operand(Ops::scale_d(plan.desc().sparse)));
+  if (scale != 0 && scale != kFullMask)
+    return ctx.fault("illegal-instruction", std::countr_zero(~scale), 0, "scale-d of wgmma.mma_async differs between the lanes of a warp");
+  issue.scale_d = scale != 0;
+  if (!plan.desc().a_in_registers && !check_operand(ctx, operand_a(plan, issue))) return;
+  if (!check_operand(ctx, operand_b(plan, issue))) return;
+  ctx.fx.issued |= Effects::kWgmma;
+}
+
+}  // namespace tcsim::isa
