@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <string_view>
 
 #include "isa/exec/shared_address.h"
 #include "isa/type.h"
@@ -22,6 +23,7 @@ struct BulkCopy {
   Kind kind = Kind::load;
   ReduceOp reduce = ReduceOp::none;
   Type type = Type::none;          // of a reduction's elements
+  uint64_t (*combine)(uint64_t old, uint64_t value, uint64_t) = nullptr;  // of a reduction: on raw bits of `type`
   bool multicast = false;
   bool has_mbarrier = false;       // completion: bytes on an mbarrier; else the thread's bulk group
   uint16_t cta_mask = 0;           // multicast: ranks that get the bytes (same offsets in each)
@@ -39,6 +41,9 @@ struct BulkCopy {
   uint32_t inst = 0;               // index of the instruction in the kernel
   uint64_t id = 0;                 // given by whoever runs it
 };
+
+/// "add", "and", ... as PTX spells it; none for other words.
+BulkCopy::ReduceOp reduce_op_named(std::string_view name);
 
 /// One contiguous piece of a copy. Pieces are disjoint and together cover the shared-memory side once.
 struct BulkPiece {
@@ -58,7 +63,8 @@ struct BulkRow {
   uint32_t shared_bytes = 0;  // that it fills in shared memory
 };
 
-/// Writes a load's bytes to the window of one target CTA, or the bytes of shared_to_cluster (source window given).
+/// Writes a load's bytes to the window of one target CTA, or the bytes of shared_to_cluster (source window given). Undefined
+/// bytes stay undefined at the destination. None of the three touches the shadow of copies in flight.
 void land_load(const BulkCopy& copy, const GlobalMemory& global, WindowMemory& target);
 void land_shared(const BulkCopy& copy, const WindowMemory& source, WindowMemory& target);
 /// Writes or reduces to global memory from the window of the issuing CTA.

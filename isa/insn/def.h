@@ -62,6 +62,7 @@ std::span<const InstDef> move_instructions();        // mov, prmt, cvta, isspace
 std::span<const InstDef> convert_instructions();     // cvt
 std::span<const InstDef> memory_instructions();      // ld, st, atom, red, prefetch, fence, membar, ...
 std::span<const InstDef> async_instructions();       // cp.async and its groups
+std::span<const InstDef> bulk_instructions();        // cp.async.bulk, cp.async.bulk.tensor, reductions, tensormap
 std::span<const InstDef> barrier_instructions();     // bar, barrier, mbarrier
 std::span<const InstDef> control_instructions();     // bra, ret, exit, trap, nanosleep, ...
 std::span<const InstDef> matrix_instructions();      // mma, wmma, ldmatrix, stmatrix, movmatrix
