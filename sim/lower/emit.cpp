@@ -155,6 +155,15 @@ void Emitter::helper(TimingClass timing, int32_t inst) {
   riders_ = std::move(riders);
 }
 
+/// An instruction that has no operation of its own but must end a step.
+void Emitter::helper_step(int32_t inst) {
+  MachineOp op;
+  op.timing = TimingClass::nop;
+  op.inst = static_cast<uint32_t>(inst);
+  op.tokens = static_cast<uint32_t>(program_.tokens.size());
+  open_step(op, inst);
+}
+
 void Emitter::step(int32_t at, int32_t home) {
   const MOp& op = fn_.ops[at];
   if (op.timing == TimingClass::ldgsts && copies_after_barrier_) {
@@ -177,7 +186,9 @@ void Emitter::step(int32_t at, int32_t home) {
   const auto add = [&](uint32_t token, size_t from) {
     if (token != kNoToken && std::find(list.begin() + static_cast<ptrdiff_t>(from), list.end(), token) == list.end()) list.push_back(static_cast<Token>(token));
   };
+  const bool orders = op.timing == TimingClass::wgmma_fence || op.timing == TimingClass::wgmma_wait;
   for (ValueId id : op.uses) {
+    if (orders || produced_by_wgmma(id)) continue;
     uint32_t token = token_of(id);
     for (size_t k = copies_.size(); k-- > 0;)  // copies of this very step: read their source
       if (copies_[k].to == token) token = copies_[k].from;
@@ -185,7 +196,7 @@ void Emitter::step(int32_t at, int32_t home) {
   }
   machine_op.sources = static_cast<uint8_t>(list.size());
   for (ValueId id : op.defs)
-    if (read_[id]) add(token_of(id), machine_op.sources);
+    if (read_[id] && !produced_by_wgmma(id)) add(token_of(id), machine_op.sources);
   machine_op.results = static_cast<uint8_t>(list.size() - machine_op.sources);
   for (ValueId id : op.uses) read_once(id);
   TC_CHECK(list.size() <= 255, "an operation with {} registers", list.size());
@@ -193,7 +204,26 @@ void Emitter::step(int32_t at, int32_t home) {
   open_step(machine_op, home);
 }
 
+/// Registers of D become ready where the warp waits, not on the scoreboard; the tensor cores keep a chain in order.
+bool Emitter::produced_by_wgmma(ValueId id) const {
+  const int32_t op = fn_.values[id].op;
+  return op >= 0 && (fn_.ops[op].timing == TimingClass::wgmma || fn_.ops[op].timing == TimingClass::wgmma_wait);
+}
+
+/// A commit right behind its wgmma is a flag of that instruction (.gsb0).
+bool Emitter::join_commit(int32_t inst) {
+  if (program_.ops.size() <= block_first_step_ || program_.first[program_.first.size() - 2] == program_.order.size()) return false;
+  if (!is_wgmma(fn_.inst(static_cast<int32_t>(program_.order.back())).op)) return false;
+  program_.order.push_back(static_cast<uint32_t>(inst));
+  program_.first.back() = static_cast<uint32_t>(program_.order.size());
+  return true;
+}
+
 void Emitter::rider(int32_t inst) {
+  if (fn_.inst(inst).op == Op::wgmma_commit) {
+    if (!join_commit(inst)) helper_step(inst);
+    return;
+  }
   riders_.push_back(inst);
   for (const auto& [to, from] : fn_.insts[inst].copies) {
     if (!read_[to]) continue;

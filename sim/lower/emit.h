@@ -21,6 +21,9 @@ class Emitter {
   void read_once(ValueId id);
   void step(int32_t op, int32_t home);
   void helper(TimingClass timing, int32_t inst);
+  void helper_step(int32_t inst);
+  bool produced_by_wgmma(ValueId id) const;
+  bool join_commit(int32_t inst);
   void open_step(MachineOp& machine_op, int32_t home);
   void rider(int32_t inst);
   void add_copies();

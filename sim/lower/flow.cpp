@@ -49,6 +49,7 @@ void Function::find_registers() {
         if (operand.kind == Operand::Kind::reg || operand.kind == Operand::Kind::address)
           if (operand.slot >= 0) reg_words[operand.slot] = static_cast<uint8_t>(isa::slots_of(operand.bit_width));
   }
+  add_async_registers(*this);
   // From Turing on, wmma fragments of 16-bit A and B hold each element once: half of their eight registers are not real.
   for (const Inst& inst : kernel.insts)
     if (inst.op == Op::wmma_load && isa::bits(inst.type) == 16 && (has_mod(inst, "a") || has_mod(inst, "b")) && sm >= 75)
@@ -196,7 +197,8 @@ std::vector<uint8_t> equal_in_all_lanes(Function& fn) {
     const MemoryRole role = memory_role(inst);
     if (role.kind != MemoryKind::none) return true;
     switch (inst.op) {
-      case Op::shfl: case Op::match: case Op::mma: case Op::mma_sp: case Op::wmma_mma: case Op::elect: case Op::movmatrix: return true;
+      case Op::shfl: case Op::match: case Op::mma: case Op::mma_sp: case Op::wmma_mma: case Op::elect: case Op::movmatrix: case Op::wgmma_mma:
+      case Op::wgmma_mma_sp: return true;
       default: break;
     }
     if (fn.blocks[fn.block_of(i)].divergent) return true;

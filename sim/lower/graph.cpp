@@ -170,6 +170,11 @@ class Builder {
     const Inst& inst = fn_.inst(i);
     const MemoryRole role = memory_role(inst);
     if (role.kind == MemoryKind::none) return;
+    if (inst.op == Op::wgmma_commit) {  // closes the group of the wgmma before it, and becomes part of the last one
+      edge(ordered_, node, 0);
+      ordered_ = node;
+      return;
+    }
     if (inst.op == Op::cp_async_commit) {  // closes the group of the copies before it: nothing else needs to keep its side
       for (const Access& access : accesses_)
         if (access.role.kind == MemoryKind::copy) edge(access.node, node, 0);
@@ -243,6 +248,7 @@ class Builder {
 
 uint32_t planned_latency(const Function& fn, const MOp& op) {
   if (op.timing == TimingClass::mma) return fn.mma_rows[op.mma_row]->latency;
+  if (op.timing == TimingClass::wgmma || op.timing == TimingClass::wgmma_wait) return 1;  // its readers are behind the wait, which blocks
   const uint32_t latency = fn.machine.of(op.timing).latency;
   if (op.timing == TimingClass::ldg || op.timing == TimingClass::ldl || op.timing == TimingClass::atomg)
     return std::max(latency, fn.machine.l2.near_cycles);

@@ -108,12 +108,18 @@ class Function {
   std::unordered_map<uint64_t, ValueId> value_ids_;
 };
 
+/// Gives wgmma.fence and wgmma.wait_group the registers of the wgmma that they order (async_registers.cpp): a fence reads
+/// those of the wgmma after it; a wait reads and writes the D and reads the A of those that may be in flight there.
+void add_async_registers(Function& fn);
+
 /// Marks blocks that divergent branches control and registers that ptxas would keep in the uniform datapath.
 void find_uniform(Function& fn);
 
 // Roles of operands (operands.cpp).
 void collect_registers(const Function& fn, const Inst& inst, std::vector<int32_t>& defs, std::vector<int32_t>& uses);
 bool has_side_effect(const Inst& inst);
+bool is_bulk(Op op);                     // handed to the TMA engine
+inline bool is_wgmma(Op op) { return op == Op::wgmma_mma || op == Op::wgmma_mma_sp; }
 bool reads_clock(const Inst& inst);  // keeps its place among all others
 bool has_mod(const Inst& inst, std::string_view mod);  // a modifier, without the dot
 int width_words(const Inst& inst);                     // 2 when the operation's type has 64 bits

@@ -5,6 +5,15 @@
 
 namespace tcsim::sim::lowering {
 
+bool is_bulk(Op op) {
+  switch (op) {
+    case Op::cp_async_bulk: case Op::cp_async_bulk_tensor: case Op::cp_reduce_async_bulk: case Op::cp_reduce_async_bulk_tensor:
+    case Op::cp_async_bulk_prefetch: case Op::cp_async_bulk_prefetch_tensor: case Op::tensormap_replace: case Op::tensormap_cp_fenceproxy:
+      return true;
+    default: return false;
+  }
+}
+
 namespace {
 
 bool no_result(Op op) {
@@ -15,10 +24,12 @@ bool no_result(Op op) {
     case Op::mbarrier_inval: case Op::mbarrier_expect_tx: case Op::mbarrier_complete_tx: case Op::griddepcontrol:
     case Op::nanosleep: case Op::bra: case Op::brx: case Op::call: case Op::ret: case Op::exit: case Op::trap:
     case Op::brkpt: case Op::pmevent: case Op::label_nop: case Op::stackrestore: case Op::setmaxnreg:
-    case Op::wmma_store: case Op::stmatrix:
+    case Op::wmma_store: case Op::stmatrix: case Op::fence_proxy: case Op::barrier_cluster_arrive: case Op::barrier_cluster_wait:
+    case Op::st_async: case Op::red_async: case Op::cp_async_bulk_commit: case Op::cp_async_bulk_wait:
+    case Op::wgmma_fence: case Op::wgmma_commit: case Op::wgmma_wait:
       return true;
     default:
-      return false;
+      return is_bulk(op);
   }
 }
 
@@ -56,6 +67,8 @@ void collect_registers(const Function& fn, const Inst& inst, std::vector<int32_t
     add(uses, fn.pred_reg(inst.guard));
     for (int32_t reg : defs) add(uses, reg);  // a partial write keeps the other lanes
   }
+  if (is_wgmma(inst.op))
+    for (int32_t reg : defs) add(uses, reg);  // accumulates; scale-d is decided when it runs
   if (reads_carry(inst.op)) add(uses, fn.carry_reg());
   if (has_mod(inst, "cc")) add(defs, fn.carry_reg());
 }
@@ -69,7 +82,7 @@ bool has_side_effect(const Inst& inst) {
   if (no_result(inst.op) || reads_clock(inst)) return true;
   switch (inst.op) {
     case Op::atom: case Op::bar_red: case Op::mbarrier_arrive: case Op::mbarrier_arrive_drop: case Op::mbarrier_test_wait:
-    case Op::mbarrier_try_wait: case Op::alloca: case Op::stacksave:
+    case Op::mbarrier_try_wait: case Op::alloca: case Op::stacksave: case Op::wgmma_mma: case Op::wgmma_mma_sp:
       return true;
     case Op::ld: return has_mod(inst, "volatile") || has_mod(inst, "acquire");
     default: return false;
@@ -88,10 +101,14 @@ MemoryRole memory_role(const Inst& inst) {
     case Op::mbarrier_inval: case Op::mbarrier_arrive: case Op::mbarrier_arrive_drop: case Op::mbarrier_expect_tx:
     case Op::mbarrier_complete_tx: case Op::mbarrier_test_wait: case Op::mbarrier_try_wait: case Op::griddepcontrol:
     case Op::nanosleep: case Op::discard: case Op::applypriority: case Op::pmevent: case Op::setmaxnreg: case Op::trap:
-    case Op::brkpt: case Op::alloca: case Op::stacksave: case Op::stackrestore:
+    case Op::brkpt: case Op::alloca: case Op::stacksave: case Op::stackrestore: case Op::wgmma_mma: case Op::wgmma_mma_sp:
+    case Op::wgmma_fence: case Op::wgmma_commit: case Op::wgmma_wait: case Op::fence_proxy: case Op::barrier_cluster_arrive:
+    case Op::barrier_cluster_wait: case Op::st_async: case Op::red_async: case Op::cp_async_bulk_commit: case Op::cp_async_bulk_wait:
       role.kind = MemoryKind::ordered;
       return role;
-    default: return role;
+    default:
+      if (is_bulk(inst.op)) role.kind = MemoryKind::ordered;
+      return role;
   }
   const isa::Space space = inst.space;
   if (space == isa::Space::param || space == isa::Space::constant) return {};

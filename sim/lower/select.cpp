@@ -236,6 +236,7 @@ void Selector::select(int32_t i) {
     case Op::mma: case Op::mma_sp: case Op::wmma_mma: select_matrix(i); break;
     case Op::wmma_load: case Op::wmma_store: select_wmma_move(i); break;
     default:
+      if (select_async(i)) break;
       if (select_memory(i) || select_expansion(i) || select_float(i) || select_integer(i)) break;
       if (inst.op == Op::label_nop || inst.op == Op::pmevent) { info.fate = Fate::rider; break; }
       emit_result(i, inst.timing == TimingClass::none ? TimingClass::alu : inst.timing, reads(i, first_source(inst)));

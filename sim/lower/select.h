@@ -73,6 +73,8 @@ class Selector {
   bool source_is_shared_symbol(const Operand& operand, int32_t user);
   void select_matrix(int32_t i);               // select_matrix.cpp
   void select_wmma_move(int32_t i);
+  bool select_async(int32_t i);                // select_async.cpp: wgmma, TMA, mbarriers, clusters
+  void select_wgmma(int32_t i);
   bool select_expansion(int32_t i);            // expand.cpp
   void add_prologue();
   void find_tuples();                          // tuples.cpp

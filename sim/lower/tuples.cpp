@@ -54,7 +54,8 @@ class Tuples {
 namespace {
 
 bool has_vector_sources(Op op) {
-  return op == Op::st || op == Op::stmatrix || op == Op::mma || op == Op::mma_sp || op == Op::wmma_mma || op == Op::wmma_store;
+  return op == Op::st || op == Op::stmatrix || op == Op::mma || op == Op::mma_sp || op == Op::wmma_mma || op == Op::wmma_store ||
+         is_wgmma(op);
 }
 
 }  // namespace
