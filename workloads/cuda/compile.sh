@@ -11,5 +11,8 @@ for stages in 2 3 4; do
   ptx -arch=compute_80 -DSTAGES=$stages -DSWIZZLE=1 -DNAME=mma_s${stages}_xor mma_multistage.cu -o mma_s${stages}_xor.ptx
 done
 ptx -arch=compute_80 -DSTAGES=3 -DSWIZZLE=0 -DNAME=mma_s3_none mma_multistage.cu -o mma_s3_none.ptx
+for stages in 2 4; do
+  ptx -arch=compute_90a -DSTAGES=$stages -DNAME=hopper_ws_s${stages} hopper_ws/hopper_ws.cu -o hopper_ws/hopper_ws_s${stages}.ptx
+done
 # No paths of this machine in what is committed.
-sed -i -E 's#(\.file\s+[0-9]+ )"[^"]*/#\1"#' ./*.ptx
+sed -i -E 's#(\.file\s+[0-9]+ )"[^"]*/#\1"#' ./*.ptx hopper_ws/*.ptx

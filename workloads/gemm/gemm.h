@@ -85,6 +85,10 @@ struct Program {
 /// Errors (kind launch-mismatch, no place) say which parameter cannot be and what could.
 Program generate(const Config& config, Diagnostics& diags);
 
+bool is_hopper_style(const std::string& style);
+/// Elements of K in 128 bytes, the widest swizzled row: K of a tile unless there is a reason for another.
+uint32_t swizzled_row(const std::string& dtype);
+
 /// Tile and stage choices that --best and sweeps try for a style.
 std::vector<Config> candidates(const Config& base);
 

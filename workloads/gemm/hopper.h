@@ -120,6 +120,7 @@ class Hopper {
   bool specialised() const { return c_.style != "hopper-tma"; }
   bool uses_empty() const { return specialised() || clustered(); }
   bool faulty(Fault f) const { return c_.fault == f; }
+  bool releases_own_stage() const { return c_.promote || c_.stages == 1; }  // its wgmma are done in the iteration that issued them
   uint32_t out_bytes() const { return c_.out == "f16" || c_.out == "bf16" ? 2 : 4; }
   uint32_t instruction_k() const { return 32 / t_.bytes; }
   uint32_t steps() const { return c_.tile[2] / instruction_k(); }
@@ -149,6 +150,5 @@ class Hopper {
 };
 
 Program generate_hopper(const Config& config, Diagnostics& diags);
-bool is_hopper_style(const std::string& style);
 
 }  // namespace tcsim::gemm

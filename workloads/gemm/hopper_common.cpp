@@ -20,6 +20,11 @@ bool is_hopper_style(const std::string& style) {
   return std::find(styles.begin(), styles.end(), style) != styles.end();
 }
 
+uint32_t swizzled_row(const std::string& dtype) {
+  const auto type = hopper_type(dtype);
+  return type ? 128 / type->bytes : 64;
+}
+
 bool Hopper::plan_shape(Diagnostics& diags) {
   const uint32_t before = diags.error_count();
   const auto [bm, bn, bk] = c_.tile;

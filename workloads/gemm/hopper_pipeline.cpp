@@ -204,7 +204,8 @@ void Hopper::new_accumulators() {
   }
 }
 
-/// The consumer's part of one tile: all of K. A stage is released once the wgmma after it is under way and its own are done.
+/// The consumer's part of one tile: all of K. A stage is released once the wgmma after it is under way and its own are done; with
+/// one stage there is no wgmma after it before its release.
 void Hopper::consumer_loop(const Walk& walk) {
   const std::string iteration = w_.reg("b32"), more = w_.reg("pred"), later = w_.reg("pred");
   if (previous_.empty()) previous_ = w_.reg("b32");
@@ -218,9 +219,12 @@ void Hopper::consumer_loop(const Walk& walk) {
   if (!faulty(Fault::no_full_wait)) wait("$consumer_wait_full", full_, walk.stage, walk.phase);
   w_.comment("consumer: wgmma of the stage");
   issue_wgmma(walk.stage, iteration);
-  if (c_.promote || faulty(Fault::early_release)) {
+  if (faulty(Fault::early_release)) {
     release(walk.stage, "");
-    if (!c_.promote) w_("wgmma.wait_group.sync.aligned 1;");
+    w_("wgmma.wait_group.sync.aligned 1;");
+  } else if (releases_own_stage()) {
+    w_("wgmma.wait_group.sync.aligned 0;");
+    release(walk.stage, "");
   } else {
     w_.comment("consumer: the stage before has been read; release it");
     w_("wgmma.wait_group.sync.aligned 1;");
@@ -237,7 +241,7 @@ void Hopper::consumer_loop(const Walk& walk) {
 /// After the last k tile: waits for its wgmma and releases its stage.
 void Hopper::consumer_tail() {
   if (!faulty(Fault::no_wgmma_wait)) w_("wgmma.wait_group.sync.aligned 0;");
-  if (!c_.promote && !faulty(Fault::early_release)) release(previous_, "");
+  if (!releases_own_stage() && !faulty(Fault::early_release)) release(previous_, "");
 }
 
 }  // namespace tcsim::gemm
