@@ -13,6 +13,7 @@
 
 #include "isa/diag.h"
 #include "isa/exec/warp.h"
+#include "isa/layout/tensor_map.h"
 #include "isa/type.h"
 
 namespace tcsim::launch {
@@ -65,16 +66,11 @@ struct BufferSpec {
   uint64_t bytes() const;    // allocated, padding included
 };
 
-/// Fields of cuTensorMapEncodeTiled and cuTensorMapEncodeIm2col; innermost dimension first.
+/// [tensormap.NAME]. The map's address is the offset in the buffer until prepare() knows where that lies.
 struct TensorMapSpec {
   Place place;
   std::string name, buffer;
-  int64_t offset_bytes = 0;
-  isa::Type dtype = isa::Type::none;
-  std::vector<int64_t> dims, strides_bytes, box, element_strides;
-  std::string swizzle = "none", interleave = "none", oob = "zeros", l2_promotion = "none", mode = "tiled";
-  std::vector<int64_t> pixel_box_lower, pixel_box_upper;
-  int64_t channels_per_pixel = 0, pixels_per_column = 0;
+  isa::TensorMap map;
 };
 
 /// [symbol.NAME]: a module's global or constant. buffer: a pointer variable (8 bytes, .b64 or .u64) gets the

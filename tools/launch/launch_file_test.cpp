@@ -118,10 +118,65 @@ TEST(LaunchFile, ValuesOutOfRange) {
               ElementsAre(HasSubstr("expected a power of two")));
 }
 
+std::string with_map(const std::string& map, const std::string& shape = "[1024, 1024]") {
+  return "grid=[1]\n[buffer.A]\ndtype=\"f16\"\nshape=" + shape + "\n[tensormap.m]\nbuffer=\"A\"\n" + map;
+}
+
+TEST(LaunchFile, TensorMapDefaultsComeFromTheBuffer) {
+  Diagnostics diags;
+  const auto file = parse_launch_file("l.toml", with_map("box=[64,128]\nswizzle=\"128B\"\noob=\"nan\"\nl2_promotion=\"128B\"\n"), diags);
+  ASSERT_FALSE(diags.has_errors()) << diags.all()[0].str();
+  const isa::TensorMap& map = file->tensormaps.at(0).map;
+  EXPECT_EQ(map.rank, 2);
+  EXPECT_EQ(map.type, isa::TensorMap::Type::f16);
+  EXPECT_THAT(map.dims, ElementsAre(1024u, 1024u, 1u, 1u, 1u));
+  EXPECT_EQ(map.strides[0], 2048u);
+  EXPECT_THAT(map.box, ElementsAre(64u, 128u, 1u, 1u, 1u));
+  EXPECT_EQ(map.swizzle, isa::TensorMap::Swizzling::b128);
+  EXPECT_EQ(map.fill, isa::TensorMap::Fill::nan);
+  EXPECT_EQ(map.promotion, isa::TensorMap::Promotion::b128);
+}
+
+TEST(LaunchFile, TensorMapIm2col) {
+  Diagnostics diags;
+  const auto file = parse_launch_file(
+      "l.toml",
+      with_map("mode=\"im2col\"\npixel_box_lower=[-1,-1]\npixel_box_upper=[-1,-1]\nchannels_per_pixel=8\npixels_per_column=64\n", "[2,14,9,64]"), diags);
+  ASSERT_FALSE(diags.has_errors()) << diags.all()[0].str();
+  const isa::TensorMap& map = file->tensormaps.at(0).map;
+  EXPECT_THAT(map.dims, ElementsAre(64u, 9u, 14u, 2u, 1u));
+  EXPECT_THAT(map.strides, ElementsAre(128u, 1152u, 16128u, 0u));  // 64 x 2 B; x 9; x 14
+  EXPECT_THAT(map.lower, ElementsAre(-1, -1, 0));
+  EXPECT_EQ(map.channels, 8u);
+  EXPECT_EQ(map.pixels, 64u);
+}
+
+// Boxes of public bug reports: 128 channels of 2 B in a 128-byte span, 48 in one of 32 bytes.
+TEST(LaunchFile, TensorMapProblemsHaveTheirNumbers) {
+  EXPECT_THAT(errors_of(with_map("box=[128,64]\nswizzle=\"128B\"\n")),
+              ElementsAre(HasSubstr("l.toml:5:12: error: tensormap 'm': box inner 128 x 2 B = 256 B exceeds the 128 B span of swizzle 128B")));
+  EXPECT_THAT(errors_of(with_map("box=[48,64]\nswizzle=\"32B\"\n")),
+              ElementsAre(HasSubstr("box inner 48 x 2 B = 96 B exceeds the 32 B span of swizzle 32B")));
+}
+
+TEST(LaunchFile, TensorMapProblemsAllInOneGo) {
+  EXPECT_THAT(errors_of(with_map("offset_bytes=8\nstrides_bytes=[2056]\nbox=[4,300]\nelement_strides=[1,9]\n")),
+              testing::UnorderedElementsAre(HasSubstr("global address 0x8 is not a multiple of 16 B"),
+                                            HasSubstr("stride 2056 B of dimension 1 is not a multiple of 16 B"),
+                                            HasSubstr("box 300 of dimension 1, expected 1 to 256"),
+                                            HasSubstr("element stride 9 of dimension 1, expected 1 to 8"),
+                                            HasSubstr("box inner 4 x 2 B = 8 B is not a multiple of 16 B")));
+}
+
+TEST(LaunchFile, TensorMapBeyondItsBuffer) {
+  EXPECT_THAT(errors_of(with_map("box=[64,64]\noffset_bytes=32\n")),  // 32 + 1024 x 1024 x 2
+              ElementsAre(HasSubstr("the tensor ends at byte 2097184 of buffer 'A', which has 2097152")));
+}
+
 TEST(LaunchFile, TensorMapRanks) {
   EXPECT_THAT(
       errors_of("grid=[1]\n[buffer.A]\ndtype=\"f16\"\nshape=[8,8]\n[tensormap.m]\nbuffer=\"A\"\nbox=[8]\n"),
-      ElementsAre(HasSubstr("tensormap 'm': 'box' has 1 numbers for rank 2")));
+      ElementsAre(HasSubstr("'box' has 1 numbers, expected 2")));
 }
 
 } // namespace

@@ -19,7 +19,10 @@ namespace {
 // The same on every compute capability that tensor cores have (CUDA Programming Guide, "Technical
 // Specifications per Compute Capability"). Threads per CTA and shared memory come from the machine file.
 constexpr isa::Dim3 kMaxGrid{0x7fffffffu, 65535, 65535}, kMaxBlock{1024, 1024, 64};
-constexpr uint64_t kTensorMapBytes = 128;
+
+// CUDA Programming Guide, "Thread Block Clusters": 8 everywhere, 16 where a kernel opts in (H100, H200).
+constexpr uint64_t kMaxCluster = 16;
+constexpr uint32_t kTensorMapAlignment = 64; // CUDA driver API, cuTensorMapEncodeTiled
 
 std::string text_of(const isa::Dim3& d) { return fmt::format("[{}, {}, {}]", d.x, d.y, d.z); }
 bool within(const isa::Dim3& d, const isa::Dim3& limit) {
@@ -94,33 +97,48 @@ void allocate_buffers(const LaunchFile& file, uint64_t seed, Workspace& out, Dia
   }
 }
 
-/// Writes addresses into bytes at the patches' offsets. Tensor maps are not encoded in this release: their
-/// bytes stay zero, and a kernel that needs one has instructions that are reported as unsupported.
-void apply_patches(const std::vector<Patch>& patches, const Workspace& work, std::span<uint8_t> bytes,
-                   Diagnostics& diags) {
+/// The 128 bytes of a tensor map.
+isa::TensorMapBytes encode(const LaunchFile& file, const std::string& name, const Workspace& work) {
+  const TensorMapSpec& spec = *file.find_tensormap(name);
+  isa::TensorMap map = spec.map;
+  map.address += work.address.at(spec.buffer);
+  return map.encode();
+}
+
+/// Writes addresses and tensor maps into bytes at the patches' offsets.
+void apply_patches(const LaunchFile& file, const std::vector<Patch>& patches, const Workspace& work,
+                   std::span<uint8_t> bytes, Diagnostics& diags) {
   for (const Patch& patch : patches) {
-    const uint64_t size = patch.buffer.empty() ? kTensorMapBytes : sizeof(uint64_t);
+    const uint64_t size = patch.buffer.empty() ? sizeof(isa::TensorMapBytes) : sizeof(uint64_t);
     if (patch.offset > bytes.size() || size > bytes.size() - patch.offset) {
       diags.error("launch-mismatch", patch.place,
                   fmt::format("patch of {} bytes at offset {} does not fit into {} bytes", size, patch.offset,
                               bytes.size()));
       continue;
     }
-    if (patch.buffer.empty()) continue;
+    if (patch.buffer.empty()) {
+      const isa::TensorMapBytes map = encode(file, patch.tensormap, work);
+      std::copy(map.begin(), map.end(), bytes.begin() + static_cast<ptrdiff_t>(patch.offset));
+      continue;
+    }
     const uint64_t address = work.address.at(patch.buffer) + static_cast<uint64_t>(patch.offset_bytes);
     std::memcpy(bytes.data() + patch.offset, &address, sizeof address);
   }
 }
 
-std::vector<uint8_t> argument_bytes(const Argument& argument, const Workspace& work, Diagnostics& diags) {
-  if (argument.kind == Argument::Kind::tensormap) return std::vector<uint8_t>(kTensorMapBytes, 0);
+std::vector<uint8_t> argument_bytes(const LaunchFile& file, const Argument& argument, const Workspace& work,
+                                    Diagnostics& diags) {
+  if (argument.kind == Argument::Kind::tensormap) {
+    const isa::TensorMapBytes map = encode(file, argument.name, work);
+    return {map.begin(), map.end()};
+  }
   std::vector<uint8_t> out = argument.bytes;
   if (argument.kind == Argument::Kind::buffer) {
     const uint64_t address = work.address.at(argument.name) + static_cast<uint64_t>(argument.offset_bytes);
     out.resize(sizeof address);
     std::memcpy(out.data(), &address, sizeof address);
   }
-  apply_patches(argument.patches, work, out, diags);
+  apply_patches(file, argument.patches, work, out, diags);
   return out;
 }
 
@@ -136,8 +154,8 @@ std::string describe(const Argument& argument, size_t bytes) {
   return fmt::format("{} has {} bytes", isa::name(argument.type), bytes);
 }
 
-void bind_arguments(const LaunchSpec& spec, const isa::Kernel& kernel, const Workspace& work,
-                    isa::LaunchInfo& info, Diagnostics& diags) {
+void bind_arguments(const LaunchFile& file, const LaunchSpec& spec, const isa::Kernel& kernel,
+                    const Workspace& work, isa::LaunchInfo& info, Diagnostics& diags) {
   if (spec.args.size() != kernel.params.size()) {
     diags.error("launch-mismatch", spec.args_place,
                 fmt::format("{} arguments given, kernel '{}' has {} parameters", spec.args.size(),
@@ -148,7 +166,13 @@ void bind_arguments(const LaunchSpec& spec, const isa::Kernel& kernel, const Wor
   for (size_t i = 0; i < spec.args.size(); ++i) {
     const Argument& argument = spec.args[i];
     const isa::Param& param = kernel.params[i];
-    const std::vector<uint8_t> bytes = argument_bytes(argument, work, diags);
+    const std::vector<uint8_t> bytes = argument_bytes(file, argument, work, diags);
+    const bool map = argument.kind == Argument::Kind::tensormap;
+    if (map && bytes.size() == param.bytes && param.offset % kTensorMapAlignment != 0)
+      diags.error("launch-mismatch", argument.place,
+                  fmt::format("argument {}: tensormap '{}' for parameter '{}', which lies at offset {}: expected a "
+                              "multiple of {} (.align {})", i + 1, argument.name, param.name, param.offset,
+                              kTensorMapAlignment, kTensorMapAlignment));
     if (bytes.size() != param.bytes) {
       diags.error("launch-mismatch", argument.place,
                   fmt::format("argument {}: {}, parameter '{}' (.{}) has {}", i + 1,
@@ -194,6 +218,9 @@ void bind_shape(const LaunchSpec& spec, const isa::Kernel& kernel, const Prepare
   if (kernel.reqnctapercluster[0] != 0)
     info.cluster = {kernel.reqnctapercluster[0], std::max(1u, kernel.reqnctapercluster[1]),
                     std::max(1u, kernel.reqnctapercluster[2])};
+  const isa::Dim3& cluster = info.cluster;
+  if (cluster.x == 0 || cluster.y == 0 || cluster.z == 0 || cluster.count() > kMaxCluster)
+    return bad(spec.grid_place, fmt::format("cluster {} has {} CTAs, expected 1 to {}", text_of(cluster), cluster.count(), kMaxCluster));
   if (info.grid.x % info.cluster.x || info.grid.y % info.cluster.y || info.grid.z % info.cluster.z)
     bad(spec.grid_place, fmt::format("grid {} is not a multiple of the cluster {}", text_of(info.grid),
                                      text_of(info.cluster)));
@@ -201,7 +228,7 @@ void bind_shape(const LaunchSpec& spec, const isa::Kernel& kernel, const Prepare
       spec.dynamic_smem_bytes.value_or(options.triton ? options.triton->dynamic_smem_bytes : 0);
 }
 
-void bind_launch(const LaunchSpec& spec, const isa::Module& module, const std::string& entry,
+void bind_launch(const LaunchFile& file, const LaunchSpec& spec, const isa::Module& module, const std::string& entry,
                  const PrepareOptions& options, Workspace& out, Diagnostics& diags) {
   BoundLaunch bound;
   bound.place = spec.place;
@@ -209,7 +236,7 @@ void bind_launch(const LaunchSpec& spec, const isa::Module& module, const std::s
   bound.kernel = choose_kernel(module, entry, spec.entry_place, diags);
   if (!bound.kernel) return;
   bind_shape(spec, *bound.kernel, options, bound.info, diags);
-  bind_arguments(spec, *bound.kernel, out, bound.info, diags);
+  bind_arguments(file, spec, *bound.kernel, out, bound.info, diags);
   bound.info.constants = module.constant_bytes;
   out.launches.push_back(std::move(bound));
 }
@@ -247,14 +274,14 @@ bool prepare(const LaunchFile& file, isa::Module& module, const PrepareOptions& 
   allocate_buffers(file, options.seed, out, diags);
   for (const BufferSpec& buffer : file.buffers) {
     const uint64_t address = out.address.at(buffer.name);
-    apply_patches(buffer.patches, out, {out.memory.map(address, buffer.bytes()), buffer.bytes()}, diags);
+    apply_patches(file, buffer.patches, out, {out.memory.map(address, buffer.bytes()), buffer.bytes()}, diags);
   }
   bind_symbols(file, module, out, diags);
   for (const LaunchSpec& spec : file.launches) {
     const bool override_entry = !options.entry.empty() && file.launches.size() == 1;
     std::string entry = override_entry ? options.entry : spec.entry;
     if (entry.empty() && options.triton) entry = options.triton->entry;
-    bind_launch(spec, module, entry, options, out, diags);
+    bind_launch(file, spec, module, entry, options, out, diags);
   }
   return !diags.has_errors();
 }

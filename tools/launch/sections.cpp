@@ -1,4 +1,4 @@
-// [buffer.NAME], [tensormap.NAME] and [check] of the launch file.
+// [buffer.NAME] and [check] of the launch file.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -98,55 +98,6 @@ BufferSpec parse_buffer(const Entry& entry, Diagnostics& diags) {
   return out;
 }
 
-TensorMapSpec parse_tensormap(const LaunchFile& file, const Entry& entry, Diagnostics& diags) {
-  TensorMapSpec out;
-  out.place = entry.place;
-  out.name = entry.key;
-  TableReader reader(entry.value, fmt::format("[tensormap.{}]", entry.key), diags);
-  if (!reader.get("buffer", out.buffer) && !reader.find("buffer"))
-    reader.error(entry.place, fmt::format("tensormap '{}' needs 'buffer'", out.name));
-  const BufferSpec* buffer = file.find_buffer(out.buffer);
-  reader.get("offset_bytes", out.offset_bytes, 0, kMax64);
-  if (!parse_dtype(reader, out.dtype) && buffer) out.dtype = buffer->dtype;
-  if (!reader.get("dims", out.dims, 1, int64_t{1} << 32) && buffer)
-    out.dims.assign(buffer->shape.rbegin(), buffer->shape.rend());
-  reader.get("strides_bytes", out.strides_bytes, 0, kMaxExtent);
-  reader.get("box", out.box, 1, 65536);
-  reader.get("element_strides", out.element_strides, 1, 65536);
-  reader.get_word("swizzle", out.swizzle,
-                  {"none", "32B", "64B", "128B", "128B_atom_32B", "128B_atom_32B_flip_8B", "128B_atom_64B"});
-  reader.get_word("interleave", out.interleave, {"none", "16B", "32B"});
-  reader.get_word("oob", out.oob, {"zeros", "nan"});
-  reader.get_word("l2_promotion", out.l2_promotion, {"none", "64B", "128B", "256B"});
-  reader.get_word("mode", out.mode, {"tiled", "im2col"});
-  reader.get("pixel_box_lower", out.pixel_box_lower, -32768, 32767);
-  reader.get("pixel_box_upper", out.pixel_box_upper, -32768, 32767);
-  reader.get("channels_per_pixel", out.channels_per_pixel, 1, 65536);
-  reader.get("pixels_per_column", out.pixels_per_column, 1, 65536);
-  reader.finish();
-  return out;
-}
-
-/// The ranks of a tensor map's arrays agree (CUDA driver API, cuTensorMapEncodeTiled).
-void check_tensormap(const TensorMapSpec& map, Diagnostics& diags) {
-  const auto bad = [&](std::string text) {
-    diags.error("bad-tensormap", map.place, fmt::format("tensormap '{}': {}", map.name, text));
-  };
-  const size_t rank = map.dims.size();
-  if (rank < 1 || rank > 5) bad(fmt::format("rank {}, expected 1 to 5", rank));
-  if (map.mode == "tiled" && map.box.size() != rank)
-    bad(fmt::format("'box' has {} numbers for rank {}", map.box.size(), rank));
-  for (const int64_t extent : map.box)
-    if (extent > 256) bad(fmt::format("box {} > 256", extent));
-  if (!map.element_strides.empty() && map.element_strides.size() != rank)
-    bad(fmt::format("'element_strides' has {} numbers for rank {}", map.element_strides.size(), rank));
-  if (!map.strides_bytes.empty() && map.strides_bytes.size() != rank - 1)
-    bad(fmt::format("'strides_bytes' has {} numbers for rank {}, expected {}", map.strides_bytes.size(), rank,
-                    rank - 1));
-  for (const int64_t stride : map.strides_bytes)
-    if (stride % 16 != 0) bad(fmt::format("stride {} B is not a multiple of 16 B", stride));
-}
-
 void parse_gemm(const Node& table, CheckSpec& check, Diagnostics& diags) {
   GemmCheck gemm;
   gemm.place = table.place;
@@ -186,20 +137,6 @@ void parse_buffers(LaunchFile& file, TableReader& root) {
     else
       root.error(entry.value.place,
                  fmt::format("'buffer.{}' is {}, expected a table", entry.key, name(entry.value.kind)));
-  }
-}
-
-void parse_tensormaps(LaunchFile& file, TableReader& root) {
-  const Node* section = root.table("tensormap");
-  if (!section) return;
-  for (const Entry& entry : section->entries) {
-    if (entry.value.kind == Node::Kind::table) {
-      file.tensormaps.push_back(parse_tensormap(file, entry, root.diags()));
-      check_tensormap(file.tensormaps.back(), root.diags());
-    } else {
-      root.error(entry.value.place,
-                 fmt::format("'tensormap.{}' is {}, expected a table", entry.key, name(entry.value.kind)));
-    }
   }
 }
 

@@ -6,15 +6,19 @@
 namespace tcsim::launch {
 namespace {
 
+bool is_tensormap(const isa::Param& param) {
+  return (param.type == isa::Type::b8 || param.type == isa::Type::u8) && param.bytes == sizeof(isa::TensorMapBytes);
+}
+
 std::string argument_for(const isa::Param& param, char buffer) {
   using isa::Type;
+  if (is_tensormap(param)) return fmt::format("{{ tensormap = \"map{}\" }}", buffer);
   if (param.is_pointer) return fmt::format("{{ buffer = \"{}\" }}", buffer);
   switch (param.type) {
   case Type::u8:
   case Type::b8:
-    return param.bytes == 1     ? "{ u8 = 0 }"
-           : param.bytes == 128 ? "{ tensormap = \"map\" }"
-                                : fmt::format("{{ bytes = \"{:0>{}}\" }}", "", 2 * param.bytes);
+    return param.bytes == 1 ? "{ u8 = 0 }"
+                            : fmt::format("{{ bytes = \"{:0>{}}\" }}", "", 2 * param.bytes);
   case Type::s8: return "{ i8 = 0 }";
   case Type::s16: return "{ i16 = 0 }";
   case Type::u16:
@@ -61,16 +65,20 @@ std::string launch_template(const isa::Module& module, const isa::Kernel& kernel
   if (triton || uses_dynamic_shared(module))
     out += fmt::format("dynamic_smem_bytes = {}\n", triton ? triton->dynamic_smem_bytes : 0);
   out += "\nargs = [\n";
-  std::string buffers;
+  std::string buffers, maps;
   for (const isa::Param& param : kernel.params) {
     const char letter = static_cast<char>('A' + buffers.size() % 26);
     out += fmt::format("  {},  # {} (.{}, {} B)\n", argument_for(param, letter), param.name,
                        isa::name(param.type), param.bytes);
-    if (param.is_pointer) buffers += letter;
+    if (param.is_pointer || is_tensormap(param)) buffers += letter;
+    if (is_tensormap(param)) maps += letter;
   }
   out += "]\n";
   for (const char letter : buffers)
     out += fmt::format("\n[buffer.{}]\ndtype = \"f16\"\nshape = [1024, 1024]\ninit = \"normal\"\n", letter);
+  for (const char letter : maps)
+    out += fmt::format("\n[tensormap.map{}]\nbuffer = \"{}\"\nbox = [64, 64]               # innermost first\nswizzle = \"128B\"\n",
+                       letter, letter);
   return out;
 }
 
