@@ -129,6 +129,28 @@ LAST: barrier.cluster.arrive; barrier.cluster.wait;
     return kernel(name, body, 32)
 
 
+def wake(name):
+    """Warp 1 waits; warp 0 arrives a1 * sample cycles after the barrier. out[i] = clock after the wait - clock before the arrive."""
+    body = f"""{init(1)} mov.u32 %i, 0; mov.u32 %r14, 0;
+AGAIN: bar.sync 0;
+ setp.eq.u32 %p, %warp, 0; @%p bra ARRIVER;
+{wait_block('%smb', '%r14')}
+ mov.u32 %r11, %clock; st.shared.u32 [%smb+132], %r11;
+ bra JOIN;
+ARRIVER:
+ mov.u32 %r16, %clock; mul.lo.u32 %r18, %a1, %i;
+PAUSE: mov.u32 %r17, %clock; sub.u32 %r17, %r17, %r16; setp.lt.u32 %p, %r17, %r18; @%p bra PAUSE;
+ setp.ne.u32 %p, %lane, 0; mov.u32 %r11, %clock;
+ @!%p mbarrier.arrive.shared::cta.b64 _, [%smb];
+ @!%p st.shared.u32 [%smb+128], %r11;
+JOIN: bar.sync 0;
+ setp.ne.u32 %p, %thr, 0; @%p bra SKIP;
+ ld.shared.u32 %r12, [%smb+128]; ld.shared.u32 %r13, [%smb+132]; sub.u32 %r12, %r13, %r12; mul.wide.u32 %rd0, %i, 4; add.s64 %rd0, %rd0, %out; st.global.u32 [%rd0], %r12;
+SKIP: xor.b32 %r14, %r14, 1; add.u32 %i, %i, 1; setp.lt.u32 %p, %i, 32; @%p bra AGAIN;
+"""
+    return kernel(name, body, 64)
+
+
 def try_wait_timeout(name, hint):
     body = f"""{init(2)}
  mov.u32 %i, 0;
@@ -251,6 +273,7 @@ def cases():
         n = "sy_pingpong_remote_" + tag
         yield pingpong(n, True, a, w), {"kernel": n, "kind": "pingpong_cluster", "bench": "mbar_pingpong_remote", "iters": [100, 500], "threads": [32], "smem": 1024, "params": {"order": tag}}
     yield st_async_pingpong("sy_stasync_pp"), {"kernel": "sy_stasync_pp", "kind": "pingpong_cluster", "bench": "st_async_pingpong", "iters": [100, 500], "threads": [32], "smem": 4096, "params": {}}
+    yield wake("sy_wake"), {"kernel": "sy_wake", "kind": "wake", "bench": "mbar_wake", "threads": [64], "smem": 1024, "params": {}}
     for hint in (0, 100, 10000):
         n = f"sy_trywait_{hint}"
         yield try_wait_timeout(n, hint), {"kernel": n, "kind": "samples", "bench": "try_wait_never_completed", "words": 8, "threads": [1], "smem": 1024, "params": {"hint_ns": hint}}

@@ -84,7 +84,7 @@ AGAIN:
 
 
 def ring(name, how):
-    """Every warp's lane 0 keeps a1 copies of a0 bytes in flight. Warp 0 walks x by a6 up to a3, then y by a4; y starts at
+    """Every warp's lane 0 keeps a1 copies of a0 bytes in flight. It walks x from warp * a7 by a6 up to a3, then y by a4; y starts at
     (cta % a2) * a5. Bulk: address g + (cta % a2) * a5 + offset, offset grows by a6 up to a3 (then y: a4 more)."""
     copy = (LOAD.format(dst="%r34", map="%mp", x="%r31", y="%r32", bar="%r33") if how == "tensor" else
             " add.u32 %r35, %r31, %r32; cvt.u64.u32 %rd5, %r35; shl.b64 %rd5, %rd5, 4; add.s64 %rd4, %g, %rd5;" + BULK.format(dst="%r34", src="%rd4", size="%a0", bar="%r33"))
@@ -97,7 +97,7 @@ def ring(name, how):
 INIT1: mbarrier.init.shared::cta.b64 [%r33], 1; add.u32 %r33, %r33, 8; add.u32 %i, %i, 1; setp.lt.u32 %p, %i, %a1; @%p bra INIT1;
 INITED: {fence_init()}
 {ELECT}
- rem.u32 %r43, %cta, %a2; mul.lo.u32 %r32, %r43, %a5; mul.lo.u32 %r31, %warp, %a6; mov.u32 %rep, 0; mov.u32 %r14, 0;
+ rem.u32 %r43, %cta, %a2; mul.lo.u32 %r32, %r43, %a5; mul.lo.u32 %r31, %warp, %a7; mov.u32 %rep, 0; mov.u32 %r14, 0;
  mov.u32 %r36, 0; mov.u32 %r33, %r37; mov.u32 %r34, %r38;
 AGAIN:
  mov.u32 %r45, %clock;

@@ -133,7 +133,7 @@ HELPERS = ("lds128", "lds32", "sts128", "ldsm", "tma")
 
 
 def contention_kernel(name, op, helper):
-    """Warps 0-3: it x (32 wgmma and a wait). Warps 4-7: a1 passes of the helper (32 accesses a pass, or one 16 KiB box load)."""
+    """Warps 0-3: it x (32 wgmma and a wait, or 32 accesses where op is "lds128" or "sts128"). Warps 4-7: a1 passes of the helper (32 accesses a pass, or one 16 KiB box load)."""
     addr = " shl.b32 %r4, %lane, 4; add.u32 %r4, %r4, %smb; shl.b32 %r5, %warp, 12; add.u32 %r4, %r4, %r5; add.u32 %r4, %r4, 98304;\n"
     per = 8  # accesses a pass; volatile keeps them in the loop
     reg = lambda j: ", ".join(f"%r{8 + 4 * j + k}" for k in range(4))
@@ -170,22 +170,29 @@ SKIP: fence.mbarrier_init.release.cluster; bar.sync 0;
         drain = "\n".join(" add.u32 %r11, %r9, {0}; and.b32 %r10, %a1, 3; shr.u32 %r12, %a1, 2; and.b32 %r12, %r12, 1;\n{1}".format(8 * s, wait_block('%r11', '%r12')) for s in range(4))
     else:
         before_loop = drain = ""
+    if isinstance(op, str):
+        setup = ""
+        sink = " setp.eq.u32 %p, %r6, 0x12345679; @%p st.global.u32 [%out+4000], %r6;"
+        one = (" ld.volatile.shared.v4.b32 {{%r20, %r21, %r22, %r23}}, [%r4+{0}]; xor.b32 %r6, %r6, %r20; xor.b32 %r6, %r6, %r21; xor.b32 %r6, %r6, %r22; xor.b32 %r6, %r6, %r23;"
+               if op == "lds128" else " st.volatile.shared.v4.b32 [%r4+{0}], {{%a6, %a6, %a6, %a6}};")
+        pass_ = " add.u32 %r4, %r4, %a6;\n" + "\n".join(one.format(512 * (j % 8)) for j in range(32))
+        addr = addr.replace("98304", "0") if helper == "tma" else addr
+    else:
+        setup, sink, pass_ = op.setup(), op.sink(), "\n".join([FENCE] + [op.step(u) for u in range(32)] + [COMMIT, WAIT0])
     # the shuffle tells ptxas that the branch is uniform in a warp
     body = f""" shfl.sync.idx.b32 %warp, %warp, 0, 31, -1;
-{op.setup()}{addr}{start}
+{setup}{addr}{start}
  mov.u32 %r6, 0; mov.u32 %i, 0; bar.sync 0;
  setp.ge.u32 %p, %warp, 4; @%p bra HELPER;
  setp.eq.u32 %p, %it, 0; @%p bra DONE;
 
  mov.u64 %t0, %clock64;
 MMA:
-{FENCE}
-{chr(10).join(op.step(u) for u in range(32))}
-{COMMIT}{WAIT0}
+{pass_}
  add.u32 %i, %i, 1; setp.lt.u32 %p, %i, %it; @%p bra MMA;
  mov.u64 %t1, %clock64;
  setp.eq.u32 %p, %thr, 0; @%p st.global.u64 [%out], %t0; @%p st.global.u64 [%out+8], %t1;
-{op.sink()}
+{sink}
  bra DONE;
 HELPER:
 {only} setp.eq.u32 %p, %a1, 0; @%p bra DONE;
@@ -283,3 +290,6 @@ def cases():
         name = f"wgm_{n}"
         yield group_kernel(name, op, 4, WAIT1, 384), {"kernel": name, "kind": "rate", "bench": "wgmma_main_loop", "steps": 4, "iters": [64, 320], "threads": [128, 256, 384], "smem": 204800,
                                                       "params": {**op.describe(), "wgmma_per_group": 4, "wait": "wait1"}}
+    for op in ("lds128", "sts128"):
+        text, per = contention_kernel(f"wgc_{op}_tma", op, "tma")
+        yield text, {"kernel": f"wgc_{op}_tma", "kind": "contention", "bench": "shared_contention", "per": per, "threads": [256], "smem": 204800, "params": {"first": op, "beside": "tma"}}

@@ -98,7 +98,7 @@ class Bench:
             mma = v[1] - v[0]
             helper = [v[2 * k + 1] - v[2 * k] for k in range(4, 4 + warps)]
             return mma, max(helper)
-        n, per = c["params"]["n"], c["per"]
+        per = c["per"]
         w0, w1 = (20, 40)
         h0, h1 = (100, 200) if per != 1 else (30, 60)
         long_h, long_w = (6000, 1200) if per != 1 else (1500, 1200)
@@ -107,7 +107,7 @@ class Bench:
         alone_h = (run(0, h1)[1] - run(0, h0)[1]) / ((h1 - h0) * per)
         both_w = (run(w1, long_h)[0] - run(w0, long_h)[0]) / ((w1 - w0) * 32)
         both_h = (run(long_w, h1)[1] - run(long_w, h0)[1]) / ((h1 - h0) * per)
-        self.emit(bench=c["bench"], **c["params"], helper_warps=warps, wgmma_alone=round(alone_w, 2), wgmma_beside=round(both_w, 2),
+        self.emit(bench=c["bench"], **c["params"], helper_warps=warps, first_alone=round(alone_w, 2), first_beside=round(both_w, 2),
                   helper_alone_cycles_per_step_and_warp=round(alone_h, 2), helper_beside=round(both_h, 2))
 
     def pingpong(self, c):
@@ -126,6 +126,11 @@ class Bench:
             v = self.dev.read(self.dev.out, "Q", 2)
             r.append(v[1] - v[0])
         self.emit(bench=c["bench"], **c["params"], cycles_round_trip=round((r[1] - r[0]) / (c["iters"][1] - c["iters"][0]), 2))
+
+    def wake(self, c):
+        for step in (37, 400):
+            self.dev.go(c["kernel"], block=64, smem=c["smem"], a=[0, step])
+            self.emit(bench=c["bench"], delay_step=step, cycles=self.dev.read(self.dev.out, "I", 32))
 
     def cluster_rate(self, c):
         for size in c["clusters"] + [16]:

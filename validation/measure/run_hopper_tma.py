@@ -97,7 +97,7 @@ def tma_ring(b):
         b.dev.set_map(tensor_map(b.base, ROW // 2, 33 * KIB, ROW, w, h, sw))
         size = 2 * w * h
         total = 1 << 20 if size >= 1024 else 600 * size
-        ring_row(b, "tma_ring_tensor", size, stages, [132 if h < 256 else 66, ROW // 2, 0, h, w], grid, warps, total, how="tensor", box=[w, h], swizzle=sw, source="l2", **what)
+        ring_row(b, "tma_ring_tensor", size, stages, [132 if h < 256 else 66, ROW // 2, 0, h, w, max(w, ROW // 2 // warps)], grid, warps, total, how="tensor", box=[w, h], swizzle=sw, source="l2", **what)
 
     def sweep():
         for grid in (1, 132):
@@ -121,8 +121,8 @@ def tma_ring(b):
             for w, h, sw in ((8, 256, 0), (16, 128, 0), (16, 128, 32), (32, 64, 0), (32, 64, 64), (64, 32, 0), (64, 32, 128), (128, 16, 0), (256, 8, 0)):
                 b.guarded(l2, h, 12, grid, 4, w, sw, case="shape")
             for w, h, sw in ((8, 1, 0), (8, 4, 0), (8, 16, 0), (64, 1, 128), (64, 2, 128), (64, 4, 128), (64, 8, 128), (64, 16, 128)):
-                for warps in (1, 2, 4):
-                    b.guarded(l2, h, 16, grid, warps, w, sw, case="small")
+                for warps in (1, 2, 4, 8, 16):
+                    b.guarded(l2, h, 6, grid, warps, w, sw, case="small")
 
     def footprint():
         for mod in (4, 16, 33, 66):
