@@ -49,7 +49,7 @@ struct Config {
   // The rest holds for the Hopper styles alone.
   std::array<uint32_t, 2> cluster{1, 1};  // CTAs along M and N; A is multicast along N, B along M
   uint32_t consumers = 0;       // consumer warpgroups that share a tile of hopper-ws: 1 or 2 (0: 2 when M of the tile is 128 or more)
-  std::string out;              // type of C: f16 bf16 f32 s32; empty: that of the operands, f32 for tf32 and 8-bit floats, s32 for s8
+  std::string out = "";         // type of C: f16 bf16 f32 s32; empty: that of the operands, f32 for tf32 and 8-bit floats, s32 for s8
   std::string epilogue = "tma"; // tma: through shared memory and a TMA store; direct: st.global
   bool setmaxnreg = true;       // warp-specialised styles: move registers from the producer to the consumers
   bool promote = false;         // 8-bit floats: add into a second set of f32 accumulators every 128 of K

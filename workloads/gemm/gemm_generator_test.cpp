@@ -56,5 +56,78 @@ TEST(Gemm, BadConfigurationsSayWhat) {
   EXPECT_NE(first({.dtype = "e4m3", .sm = 80}).find("sm_89"), std::string::npos);
 }
 
+Program hopper(const Config& config) {
+  Diagnostics diags;
+  Program program = generate(config, diags);
+  for (const auto& d : diags.all()) ADD_FAILURE() << d.str();
+  return program;
+}
+
+TEST(Hopper, SharedMemoryBudget) {
+  // A and B: 128 rows x 128 bytes = 16384 each, four times; two consumers x two slots x 64 rows x 128 bytes; 1024 to align.
+  const Program p = hopper({.m = 512, .n = 512, .k = 512, .style = "hopper-ws", .tile = {128, 128, 64}, .stages = 4});
+  EXPECT_EQ(p.dynamic_smem_bytes, 4u * 2 * 16384 + 4u * 8192 + 1024);
+  EXPECT_EQ(p.block[0], 384u);
+  // The direct epilogue needs no slots.
+  EXPECT_EQ(hopper({.m = 512, .n = 512, .k = 512, .style = "hopper-tma", .tile = {64, 64, 64}, .stages = 1, .epilogue = "direct"}).dynamic_smem_bytes, 2u * 8192 + 1024);
+}
+
+TEST(Hopper, MulticastSplitsTheBoxAndExpectsTheWholeTile) {
+  const Program p = hopper({.m = 512, .n = 512, .k = 512, .style = "hopper-ws", .tile = {128, 128, 64}, .stages = 2, .cluster = {2, 1}});
+  ASSERT_EQ(p.tensor_maps.size(), 3u);
+  EXPECT_EQ(p.tensor_maps[0].box, (std::array<uint32_t, 2>{64, 128}));  // A: one CTA along N
+  EXPECT_EQ(p.tensor_maps[1].box, (std::array<uint32_t, 2>{64, 64}));   // B: each of the two CTAs along M brings half
+  EXPECT_EQ(p.tensor_maps[2].box, (std::array<uint32_t, 2>{64, 64}));   // C: 128 bytes by 64 rows
+  // (128 + 128) rows x 128 bytes.
+  EXPECT_NE(p.ptx.find("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r"), std::string::npos);
+  EXPECT_NE(p.ptx.find("], 32768;"), std::string::npos);
+  // Two consumer warpgroups of four warps, in two CTAs.
+  EXPECT_NE(p.ptx.find("], 16;  // empty_bar[0]"), std::string::npos);
+  EXPECT_NE(p.ptx.find(".reqnctapercluster 2, 1, 1"), std::string::npos);
+  EXPECT_NE(p.launch_toml.find("cluster = [2, 1, 1]"), std::string::npos);
+  EXPECT_NE(p.launch_toml.find("{ tensormap = \"mapA\" }"), std::string::npos);
+}
+
+TEST(Hopper, PersistentGrids) {
+  const auto grid = [](uint32_t size, std::array<uint32_t, 2> cluster, uint32_t sms) {
+    return hopper({.m = size, .n = size, .k = 512, .style = "hopper-cooperative", .tile = {128, 128, 64}, .cluster = cluster, .sms = sms}).grid;
+  };
+  EXPECT_EQ(grid(2048, {1, 1}, 132), (std::array<uint32_t, 3>{132, 1, 1}));  // 256 tiles
+  EXPECT_EQ(grid(512, {1, 1}, 132), (std::array<uint32_t, 3>{16, 1, 1}));    // 16 tiles
+  EXPECT_EQ(grid(2048, {1, 2}, 133), (std::array<uint32_t, 3>{66, 2, 1}));   // 66 clusters of 2
+}
+
+TEST(Hopper, RowsOfTheSharedTileChooseTheSwizzle) {
+  const auto swizzle = [](const std::string& dtype, uint32_t k) {
+    return hopper({.m = 512, .n = 512, .k = 512, .style = "hopper-tma", .tile = {128, 64, k}, .dtype = dtype}).tensor_maps[0].swizzle;
+  };
+  EXPECT_EQ(swizzle("f16", 16), "32B");
+  EXPECT_EQ(swizzle("f16", 32), "64B");
+  EXPECT_EQ(swizzle("f16", 128), "128B");
+  EXPECT_EQ(swizzle("e4m3", 64), "64B");
+  EXPECT_EQ(swizzle("tf32", 32), "128B");
+}
+
+TEST(Hopper, BadConfigurationsSayWhat) {
+  const auto first = [](Config c) {
+    Diagnostics diags;
+    if (c.style == "ampere") c.style = "hopper-ws";
+    if (c.dtype == "s8") c.acc = "s32";
+    generate(c, diags);
+    return diags.all().empty() ? std::string() : diags.all().front().text;
+  };
+  EXPECT_NE(first({.m = 1000, .tile = {128, 128, 64}}).find("M = 1000 is not a multiple of 128"), std::string::npos);
+  EXPECT_NE(first({.m = 1152, .tile = {128, 128, 64}, .cluster = {2, 1}}).find("M = 1152 is not a multiple of 256 (tile x cluster)"), std::string::npos);
+  EXPECT_NE(first({.style = "hopper-cooperative", .tile = {64, 128, 64}}).find("expected 64 or 128"), std::string::npos);
+  EXPECT_NE(first({.style = "hopper-tma", .tile = {128, 256, 64}}).find("256 accumulator registers"), std::string::npos);
+  EXPECT_NE(first({.tile = {128, 128, 64}, .promote = true}).find("8-bit operands"), std::string::npos);
+  EXPECT_NE(first({.tile = {128, 128, 64}, .dtype = "e4m3", .promote = true}).find("multiple of 128"), std::string::npos);
+  EXPECT_NE(first({.tile = {128, 128, 64}, .dtype = "s8", .layout = "nn"}).find("16-bit types only"), std::string::npos);
+  EXPECT_NE(first({.k = 960, .tile = {128, 128, 48}}).find("expected 32, 64 or a multiple of 128"), std::string::npos);
+  EXPECT_NE(first({.tile = {128, 32, 64}}).find("the direct epilogue takes any"), std::string::npos);
+  EXPECT_NE(first({.tile = {128, 128, 64}, .dtype = "u8"}).find("dtype u8"), std::string::npos);
+  EXPECT_NE(first({.tile = {128, 128, 64}, .out = "s32"}).find("expected f16 or f32"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace tcsim::gemm

@@ -47,9 +47,9 @@ class Hopper {
     uint32_t bytes = 0;        // of the tile
     uint32_t region() const { return (bytes + 1023) / 1024 * 1024; }  // in shared memory: the next tile starts a swizzle period
     uint32_t base = 0;         // offset of the tile in a stage
-    std::string map, rank;     // registers: address of the tensor map, this CTA's place among the peers
-    std::string mask;          // register: CTAs of the multicast
-    std::string first;         // register: first row (or column) of C that the tile belongs to
+    std::string map = "", rank = "";  // registers: address of the tensor map, this CTA's place among the peers
+    std::string mask = "";     // register: CTAs of the multicast
+    std::string first = "";    // register: first row (or column) of C that the tile belongs to
   };
   /// One TMA copy: offset in the tile, and where in the matrix relative to (first row, k).
   struct Box {
@@ -130,6 +130,8 @@ class Hopper {
 
   // The TMA epilogue: a slot holds 64 rows of 128 bytes; two a consumer, so that one is written while the other is being stored.
   static constexpr uint32_t kSlots = 2, kSlotBytes = 64 * 128;
+
+  static constexpr uint32_t kMisalignment = 128;  // of the fault
 
   Config c_;
   HopperType t_;

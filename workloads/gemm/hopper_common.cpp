@@ -35,6 +35,7 @@ bool Hopper::plan_shape(Diagnostics& diags) {
   if (c_.consumers > 2) fail(fmt::format("{} consumers: expected 1 or 2", c_.consumers));
   if (c_.epilogue != "tma" && c_.epilogue != "direct") fail(fmt::format("epilogue '{}': expected tma or direct", c_.epilogue));
   if (c_.raster != "m" && c_.raster != "n") fail(fmt::format("raster '{}': expected m or n", c_.raster));
+  if (faulty(Fault::no_empty_arrive) && !uses_empty()) fail("no empty barriers to leave out arrivals of; expected another style or a cluster");
   if (c_.group == 0) fail("group 0: expected at least 1");
   if (c_.layout.size() != 2 || c_.layout.find_first_not_of("tn") != std::string::npos) return fail(fmt::format("layout '{}': expected tn, nn, nt or tt", c_.layout)), false;
   groups_ = persistent() ? 2 : c_.style == "hopper-tma" ? 1 : c_.consumers != 0 ? c_.consumers : bm >= 128 ? 2 : 1;
@@ -170,7 +171,7 @@ void Hopper::setup() {
   w_("mov.u32 {}, smem;", base_);
   w_("add.s32 {0}, {0}, 1023;", base_);
   w_("and.b32 {0}, {0}, -1024;", base_);
-  if (faulty(Fault::misaligned_stage)) w_("add.s32 {0}, {0}, 128;", base_);
+  if (faulty(Fault::misaligned_stage)) w_("add.s32 {0}, {0}, {1};", base_, kMisalignment);
   w_("mov.u32 {}, full_bar;", full_);
   if (uses_empty()) {
     empty_ = w_.reg("b32");
@@ -262,7 +263,7 @@ Program Hopper::program() {
   p.block = {threads_, 1, 1};
   p.shared = {{"A", c_.stages, a_.region()}, {"B", c_.stages, b_.region()}};
   if (c_.epilogue == "tma") p.shared.push_back({"C slots", kSlots * groups_, kSlotBytes});
-  p.shared.push_back({"alignment", 1, 1024});
+  p.shared.push_back({"alignment", 1, 1024u + (faulty(Fault::misaligned_stage) ? kMisalignment : 0)});
   for (const SharedUse& use : p.shared) p.dynamic_smem_bytes += use.stages * use.bytes;
   p.tensor_maps = maps();
   p.ptx = module();
