@@ -64,8 +64,9 @@ std::vector<std::string> wgmma_descriptor_notes(uint64_t bits, Major major, uint
   const MatrixDescriptor d = decode_wgmma_descriptor(bits);
   std::vector<std::string> notes;
   const auto too_far = [&](const char* name, uint32_t bytes) {
-    // Steps of 16 times the matrix or more: what a byte count left undivided gives.
-    if (bytes > matrix_bytes && bytes % 256 == 0)
+    // A byte count left undivided gives a multiple of 256; tiles of several instructions have steps of up to 8 KiB.
+    constexpr uint32_t ordinary = 8192;
+    if (bytes > std::max(matrix_bytes, ordinary) && bytes % 256 == 0)
       notes.push_back(fmt::format("{} field {} = {} B exceeds the matrix of {} B; fields count units of 16 bytes: was >> 4 forgotten?", name,
                                   bytes >> 4, bytes, matrix_bytes));
   };

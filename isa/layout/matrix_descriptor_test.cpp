@@ -39,6 +39,7 @@ TEST(Descriptor, Tilelang813) {
   const uint64_t bits = uint64_t{1} << 62 | uint64_t{1024} << 32 | 0x400 >> 4;
   const auto notes = wgmma_descriptor_notes(bits, Major::k, 64 * 128);
   ASSERT_EQ(notes.size(), 1u);
+  EXPECT_TRUE(wgmma_descriptor_notes(uint64_t{1} << 62 | uint64_t{64} << 32, Major::k, 8 * 32).empty());  // n8: stride 1024 is right
   EXPECT_EQ(notes[0], "stride field 1024 = 16384 B exceeds the matrix of 8192 B; fields count units of 16 bytes: was >> 4 forgotten?");
 }
 
