@@ -43,14 +43,16 @@ std::string immediates(const Inst& inst, int at, WgmmaDesc& desc) {
   if (auto e = choose(inst, at + 1, 1, -1, "imm-scale-b", minus_b); !e.empty()) return e;
   desc.negate = minus_a != minus_b;
   at += 2;
-  if (at < inst.group_count && !desc.a_in_registers) {
+  if (at == inst.group_count) return {};
+  // The forms with A in shared and in registers differ in number only here.
+  if (inst.group_count != at + (desc.a_in_registers ? 1 : 2))
+    return desc.a_in_registers ? "found imm-trans-a, but A in registers cannot be transposed" : "imm-trans-b is missing after imm-trans-a";
+  if (!desc.a_in_registers) {
     if (auto e = choose(inst, at++, 0, 1, "imm-trans-a", trans); !e.empty()) return e;
     desc.a_major = trans ? Major::mn : Major::k;
   }
-  if (at < inst.group_count) {
-    if (auto e = choose(inst, at, 0, 1, "imm-trans-b", trans); !e.empty()) return e;
-    desc.b_major = trans ? Major::mn : Major::k;
-  }
+  if (auto e = choose(inst, at, 0, 1, "imm-trans-b", trans); !e.empty()) return e;
+  desc.b_major = trans ? Major::mn : Major::k;
   return {};
 }
 
