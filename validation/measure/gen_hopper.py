@@ -38,6 +38,8 @@ def main():
         cubin = path[:-4] + ".cubin"
         if os.path.exists(cubin) and open(path).read() == text:
             return file, 0, ""
+        if os.path.exists(cubin):
+            os.unlink(cubin)
         with open(path, "w") as h:
             h.write(text)
         r = subprocess.run([ptxas, "-arch=sm_90a", "-v", path, "-o", cubin], capture_output=True, text=True)

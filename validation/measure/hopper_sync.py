@@ -12,7 +12,6 @@ def ops():
     """name -> (setup, one step, threads, unrolls). %a7 is 0 at run time."""
     big = init(1048575)
     arrive = " mbarrier.arrive.shared::cta.b64 {}, [%r60];"
-    one_lane = " setp.ne.u32 %p, %lane, 0; @%p bra DONE;\n"
     base = " mov.u32 %r60, %smb; add.u32 %r61, %a7, 1; mov.u32 %r62, %a6;\n"
     chain = " cvt.u32.u64 %r1, %rd0; and.b32 %r1, %r1, %a7; add.u32 %r60, %r60, %r1;"
     done = init(1) + " setp.ne.u32 %p, %thr, 0; @%p bra ARR; mbarrier.arrive.shared::cta.b64 _, [%smb];\nARR: bar.sync 0;\n"

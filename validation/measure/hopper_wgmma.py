@@ -132,56 +132,63 @@ AGAIN:
 HELPERS = ("lds128", "lds32", "sts128", "ldsm", "tma")
 
 
-def contention_kernel(name, op, helper):
-    """Warps 0-3: it x (32 wgmma and a wait, or 32 accesses where op is "lds128" or "sts128"). Warps 4-7: a1 passes of the helper (32 accesses a pass, or one 16 KiB box load)."""
-    addr = " shl.b32 %r4, %lane, 4; add.u32 %r4, %r4, %smb; shl.b32 %r5, %warp, 12; add.u32 %r4, %r4, %r5; add.u32 %r4, %r4, 98304;\n"
-    per = 8  # accesses a pass; volatile keeps them in the loop
-    reg = lambda j: ", ".join(f"%r{8 + 4 * j + k}" for k in range(4))
-    if helper == "lds128":
-        inner = "\n".join(f" ld.volatile.shared.v4.b32 {{{reg(j)}}}, [%r4+{512 * j}];" for j in range(8))
-    elif helper == "lds32":
-        inner = "\n".join(f" ld.volatile.shared.b32 %r{8 + j}, [%r4+{512 * j}];" for j in range(8))
-        addr = addr.replace("%lane, 4", "%lane, 2")
-    elif helper == "sts128":
-        inner = "\n".join(f" st.volatile.shared.v4.b32 [%r4+{512 * j}], {{%a6, %a6, %a6, %a6}};" for j in range(8))
-    elif helper == "ldsm":
-        # a store to a changing place keeps the loads in the loop
-        inner = "\n".join(f" ldmatrix.sync.aligned.m8n8.x4.shared.b16 {{{reg(j)}}}, [%r4+{512 * j}];" for j in range(8))
-        inner += "\n" + "\n".join(f" xor.b32 %r6, %r6, %r{8 + 4 * j + k};" for j in range(8) for k in range(4)) + " xor.b32 %r4, %r4, %a6;"
-    else:
-        per = 1
-        inner = f""" and.b32 %r10, %i, 3; shl.b32 %r11, %r10, 3; add.u32 %r11, %r11, %r9; shr.u32 %r12, %i, 2; and.b32 %r12, %r12, 1;
-{wait_block('%r11', '%r12')}
- mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r11], 16384;
- shl.b32 %r13, %r10, 14; add.u32 %r13, %r13, %smb; add.u32 %r13, %r13, 98304;
- cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%r13], [%mp, {{%r14, %r15}}], [%r11];
- add.u32 %r14, %r14, 64; and.b32 %r14, %r14, 1023;"""
-    only = ""
-    start = ""
-    if helper == "tma":
-        only = " setp.ne.u32 %p, %thr, 128; @%p bra DONE;\n"
-        # stage s of the ring: barrier at smb + 163840 + 8 s (98304 + 4 x 16 KiB), data at smb + 98304 + 16384 s
-        start = """ add.u32 %r9, %smb, 163840; mov.u32 %r14, 0; mov.u32 %r15, 0; setp.ne.u32 %p, %thr, 0; @%p bra SKIP;
- mbarrier.init.shared::cta.b64 [%r9], 1; mbarrier.init.shared::cta.b64 [%r9+8], 1; mbarrier.init.shared::cta.b64 [%r9+16], 1; mbarrier.init.shared::cta.b64 [%r9+24], 1;
+RING_BARRIER, RING_DATA, STAGE = 163840, 98304, 16384  # four stages of one 16 KiB box
+
+
+def tma_helper():
+    """(set-up by every thread, before the loop, a pass, after the loop) of a four-stage ring of thread 128."""
+    inits = " ".join(f"mbarrier.init.shared::cta.b64 [%r9+{8 * s}], 1;" for s in range(4))
+    setup = f""" add.u32 %r9, %smb, {RING_BARRIER}; mov.u32 %r14, 0; mov.u32 %r15, 0; setp.ne.u32 %p, %thr, 0; @%p bra SKIP;
+ {inits}
 SKIP: fence.mbarrier_init.release.cluster; bar.sync 0;
 """
-        before_loop = "\n".join(f" mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r9+{8 * s}], 16384; add.u32 %r13, %smb, {98304 + 16384 * s}; add.u32 %r11, %r9, {8 * s};\n"
-                                f" cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%r13], [%mp, {{%r14, %r15}}], [%r11];" for s in range(4))
-        drain = "\n".join(" add.u32 %r11, %r9, {0}; and.b32 %r10, %a1, 3; shr.u32 %r12, %a1, 2; and.b32 %r12, %r12, 1;\n{1}".format(8 * s, wait_block('%r11', '%r12')) for s in range(4))
-    else:
-        before_loop = drain = ""
+    load = " cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%r13], [%mp, {%r14, %r15}], [%r11];"
+    fill = "\n".join(f" mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r9+{8 * s}], {STAGE}; add.u32 %r13, %smb, {RING_DATA + STAGE * s}; add.u32 %r11, %r9, {8 * s};\n{load}"
+                     for s in range(4))
+    step = f""" and.b32 %r10, %i, 3; shl.b32 %r11, %r10, 3; add.u32 %r11, %r11, %r9; shr.u32 %r12, %i, 2; and.b32 %r12, %r12, 1;
+{wait_block('%r11', '%r12')}
+ mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r11], {STAGE};
+ shl.b32 %r13, %r10, 14; add.u32 %r13, %r13, %smb; add.u32 %r13, %r13, {RING_DATA};
+{load}
+ add.u32 %r14, %r14, 64; and.b32 %r14, %r14, 1023;"""
+    drain = "\n".join(f" add.u32 %r11, %r9, {8 * s}; and.b32 %r10, %a1, 3; shr.u32 %r12, %a1, 2; and.b32 %r12, %r12, 1;\n{wait_block('%r11', '%r12')}" for s in range(4))
+    return setup, fill, step, drain
+
+
+def access_helper(kind):
+    """A pass of 8 conflict-free accesses at %r4; volatile keeps them in the loop."""
+    reg = lambda j: ", ".join(f"%r{8 + 4 * j + k}" for k in range(4))
+    if kind == "lds128":
+        return "\n".join(f" ld.volatile.shared.v4.b32 {{{reg(j)}}}, [%r4+{512 * j}];" for j in range(8))
+    if kind == "lds32":
+        return "\n".join(f" ld.volatile.shared.b32 %r{8 + j}, [%r4+{512 * j}];" for j in range(8))
+    if kind == "sts128":
+        return "\n".join(f" st.volatile.shared.v4.b32 [%r4+{512 * j}], {{%a6, %a6, %a6, %a6}};" for j in range(8))
+    loads = "\n".join(f" ldmatrix.sync.aligned.m8n8.x4.shared.b16 {{{reg(j)}}}, [%r4+{512 * j}];" for j in range(8))
+    return loads + "\n" + "\n".join(f" xor.b32 %r6, %r6, %r{8 + 4 * j + k};" for j in range(8) for k in range(4)) + " xor.b32 %r4, %r4, %a6;"
+
+
+def access_pass(kind):
+    """32 accesses of warps 0-3; the results are used, or ptxas drops volatile loads too."""
+    one = (" ld.volatile.shared.v4.b32 {{%r20, %r21, %r22, %r23}}, [%r4+{0}]; xor.b32 %r6, %r6, %r20; xor.b32 %r6, %r6, %r21; xor.b32 %r6, %r6, %r22; xor.b32 %r6, %r6, %r23;"
+           if kind == "lds128" else " st.volatile.shared.v4.b32 [%r4+{0}], {{%a6, %a6, %a6, %a6}};")
+    return " add.u32 %r4, %r4, %a6;\n" + "\n".join(one.format(512 * (j % 8)) for j in range(32))
+
+
+def contention_kernel(name, op, helper):
+    """Warps 0-3: it x (32 wgmma and a wait, or 32 accesses where op is "lds128" or "sts128").
+    Warps 4-7: a1 passes of the helper (8 accesses a pass, or one 16 KiB box load). Also returns the helper's steps a pass."""
+    tma = helper == "tma"
+    start, fill, inner, drain = tma_helper() if tma else ("", "", access_helper(helper), "")
     if isinstance(op, str):
-        setup = ""
-        sink = " setp.eq.u32 %p, %r6, 0x12345679; @%p st.global.u32 [%out+4000], %r6;"
-        one = (" ld.volatile.shared.v4.b32 {{%r20, %r21, %r22, %r23}}, [%r4+{0}]; xor.b32 %r6, %r6, %r20; xor.b32 %r6, %r6, %r21; xor.b32 %r6, %r6, %r22; xor.b32 %r6, %r6, %r23;"
-               if op == "lds128" else " st.volatile.shared.v4.b32 [%r4+{0}], {{%a6, %a6, %a6, %a6}};")
-        pass_ = " add.u32 %r4, %r4, %a6;\n" + "\n".join(one.format(512 * (j % 8)) for j in range(32))
-        addr = addr.replace("98304", "0") if helper == "tma" else addr
+        setup, sink, pass_ = "", " setp.eq.u32 %p, %r6, 0x12345679; @%p st.global.u32 [%out+4000], %r6;", access_pass(op)
     else:
         setup, sink, pass_ = op.setup(), op.sink(), "\n".join([FENCE] + [op.step(u) for u in range(32)] + [COMMIT, WAIT0])
+    data = 0 if tma and isinstance(op, str) else RING_DATA
     # the shuffle tells ptxas that the branch is uniform in a warp
     body = f""" shfl.sync.idx.b32 %warp, %warp, 0, 31, -1;
-{setup}{addr}{start}
+{setup} shl.b32 %r4, %lane, {2 if helper == "lds32" else 4}; add.u32 %r4, %r4, %smb; shl.b32 %r5, %warp, 12; add.u32 %r4, %r4, %r5; add.u32 %r4, %r4, {data};
+{start}
  mov.u32 %r6, 0; mov.u32 %i, 0; bar.sync 0;
  setp.ge.u32 %p, %warp, 4; @%p bra HELPER;
  setp.eq.u32 %p, %it, 0; @%p bra DONE;
@@ -195,9 +202,10 @@ MMA:
 {sink}
  bra DONE;
 HELPER:
-{only} setp.eq.u32 %p, %a1, 0; @%p bra DONE;
+{" setp.ne.u32 %p, %thr, 128; @%p bra DONE;" if tma else ""}
+ setp.eq.u32 %p, %a1, 0; @%p bra DONE;
  mov.u64 %t0, %clock64;
-{before_loop}
+{fill}
 HELP:
 {inner}
  add.u32 %i, %i, 1; setp.lt.u32 %p, %i, %a1; @%p bra HELP;
@@ -206,7 +214,7 @@ HELP:
  mul.wide.u32 %rd0, %warp, 16; add.s64 %rd0, %rd0, %out; setp.eq.u32 %p, %lane, 0; @%p st.global.u64 [%rd0], %t0; @%p st.global.u64 [%rd0+8], %t1;
  setp.eq.u32 %p, %r6, 0x12345679; @%p st.global.u32 [%out+4000], %r6;
 """
-    return kernel(name, body, 256), per
+    return kernel(name, body, 256), 1 if tma else 8
 
 
 def cases():

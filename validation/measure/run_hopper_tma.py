@@ -1,5 +1,5 @@
 """The TMA groups of run_hopper.py: latency, rings, stores, multicast."""
-from cuda_hopper import FLOAT16, FLOAT32, tensor_map
+from cuda_hopper import FLOAT32, tensor_map
 
 KIB = 1024
 WIDE = 4096  # f16 columns of the DRAM-sized tensor
