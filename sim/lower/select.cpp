@@ -270,23 +270,33 @@ void Selector::run() {
   add_prologue();
 }
 
+/// An operation that belongs to no instruction's result.
+int32_t Selector::add_extra(int32_t block, int32_t inst, TimingClass timing, Values uses) {
+  MOp op;
+  op.timing = timing;
+  op.inst = inst;
+  op.block = block;
+  op.uses = std::move(uses);
+  const ValueId temp = fn_.temporary(timing == TimingClass::uniform ? 0 : 1);
+  op.defs = {temp};
+  const auto at = static_cast<int32_t>(fn_.ops.size());
+  fn_.values[temp].op = at;
+  fn_.blocks[block].extra_ops.push_back(at);
+  fn_.ops.push_back(std::move(op));
+  return at;
+}
+
 /// What every kernel starts with: the stack pointer, the descriptor of global memory, the CTA's shared window.
 void Selector::add_prologue() {
   if (fn_.blocks.empty()) return;
   const auto add = [&](TimingClass timing, std::initializer_list<int32_t> after) {
-    MOp op;
-    op.timing = timing;
-    op.inst = 0;
-    for (int32_t at : after) op.uses.push_back(fn_.ops[at].defs[0]);
-    const ValueId temp = fn_.temporary(1);
-    op.defs = {temp};
-    fn_.values[temp].op = static_cast<int32_t>(fn_.ops.size());
-    fn_.blocks[0].extra_ops.push_back(static_cast<int32_t>(fn_.ops.size()));
-    fn_.ops.push_back(std::move(op));
-    return static_cast<int32_t>(fn_.ops.size() - 1);
+    Values uses;
+    for (int32_t at : after) uses.push_back(fn_.ops[at].defs[0]);
+    return add_extra(0, 0, timing, std::move(uses));
   };
   add(fn_.sm >= 90 ? TimingClass::ldc : TimingClass::alu, {});
   if (uses_global_ && fn_.sm >= 80) add(TimingClass::uniform, {});
+  if (uses_parameter_address_) add(TimingClass::ldc, {});
   if (uses_shared_symbol_ && fn_.sm >= 90) {  // the window's base holds the CTA's rank in its cluster
     const int32_t base = add(TimingClass::uniform, {}), rank = add(TimingClass::s2r, {});
     add(TimingClass::uniform, {base, rank});

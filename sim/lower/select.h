@@ -75,7 +75,14 @@ class Selector {
   void select_wmma_move(int32_t i);
   bool select_async(int32_t i);                // select_async.cpp: wgmma, TMA, mbarriers, clusters
   void select_wgmma(int32_t i);
+  void select_bulk(int32_t i);
+  void select_mbarrier(int32_t i);
+  void add_moved_to_uniform(Values& to, ValueId id, int32_t user);
+  void add_in_uniform(Values& to, const Operand& operand, int32_t user);
+  void add_uniform_address(Values& to, const Operand& operand, int32_t user);
+  void add_tensor_map(Values& to, const Operand& operand, int32_t user);
   bool select_expansion(int32_t i);            // expand.cpp
+  int32_t add_extra(int32_t block, int32_t inst, TimingClass timing, Values uses);
   void add_prologue();
   void find_tuples();                          // tuples.cpp
 
@@ -84,7 +91,8 @@ class Selector {
   std::vector<int32_t> work_;
   std::vector<uint8_t> scattered_;             // per instruction: groups whose elements must be gathered
   std::vector<int32_t> open_zero_;             // per block: zero-initialisation with room for a second register
-  bool uses_shared_symbol_ = false, uses_global_ = false;
+  std::unordered_map<ValueId, int32_t> moved_to_uniform_;  // value -> its R2UR
+  bool uses_shared_symbol_ = false, uses_global_ = false, uses_parameter_address_ = false;
 };
 
 void select(Function& fn, Diagnostics& diags);

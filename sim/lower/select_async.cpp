@@ -1,33 +1,154 @@
-// Hopper's asynchronous instructions: wgmma, bulk copies, mbarriers, clusters.
+// Hopper's asynchronous instructions: wgmma, bulk copies, mbarriers. The TMA engine, the tensor cores and the mbarrier unit
+// take their operands in uniform registers; counts of the moves around them are those of ptxas 13 for the Triton kernels.
 #include <algorithm>
 
 #include "sim/lower/select.h"
 
 namespace tcsim::sim::lowering {
 
+namespace {
+
+bool is_uniform(const Function& fn, ValueId id) { return fn.values[id].reg >= 0 && fn.uniform[fn.values[id].reg]; }
+
+}  // namespace
+
+/// R2UR: once where the value is made; a value that changes on the way (a loop's) each time that it is read.
+void Selector::add_moved_to_uniform(Values& to, ValueId id, int32_t user) {
+  const Value value = fn_.values[id];
+  const bool once = value.reg >= 0 && value.def >= 0 && fn_.inst(value.def).guard < 0;
+  if (!once) {
+    Values from;
+    add_value(from, id, user);
+    to.push_back(step(user, TimingClass::uniform, from));
+    return;
+  }
+  auto [it, fresh] = moved_to_uniform_.try_emplace(id, -1);
+  if (fresh) {
+    Values from;
+    add_value(from, id, user);
+    it->second = add_extra(fn_.block_of(value.def), value.def, TimingClass::uniform, std::move(from));
+  }
+  if (fn_.block_of(value.def) == fn_.block_of(user)) to.push_back(fn_.ops[it->second].defs[0]);
+}
+
+void Selector::add_in_uniform(Values& to, const Operand& operand, int32_t user) {
+  const Source s = source(operand, user);
+  if (s.constant) to.push_back(step(user, TimingClass::uniform, {}));
+  else if (is_uniform(fn_, s.id)) add_value(to, s.id, user);
+  else add_moved_to_uniform(to, s.id, user);
+}
+
+/// A shared address: as it is when a register holds it, one addition when it is a register and an offset.
+void Selector::add_uniform_address(Values& to, const Operand& operand, int32_t user) {
+  Values base;
+  add_address(base, operand, user, true);
+  bool sum = operand.value != 0;
+  if (operand.slot >= 0) {
+    const Source direct = look_through(fn_.value_read(operand.slot, user), user);
+    sum |= !direct.constant && (base.empty() || std::find(base.begin(), base.end(), direct.id) == base.end());
+  }
+  Values moved;
+  for (ValueId id : base) {
+    if (is_uniform(fn_, id)) moved.push_back(id);
+    else add_moved_to_uniform(moved, id, user);
+  }
+  if (sum) to.push_back(step(user, TimingClass::uniform, moved));
+  else to.insert(to.end(), moved.begin(), moved.end());
+}
+
+/// The address of a tensor map. Under a predicate ptxas adds the parameter's offset in vector registers and moves the sum
+/// to uniform ones by way of a select.
+void Selector::add_tensor_map(Values& to, const Operand& operand, int32_t user) {
+  const Source s = operand.slot >= 0 ? look_through(fn_.value_read(operand.slot, user), user) : Source{true, operand.value, -1};
+  Values from;
+  if (!s.constant) add_value(from, s.id, user);
+  else uses_parameter_address_ = true;
+  if (fn_.inst(user).guard >= 0) {
+    const ValueId low = step(user, TimingClass::alu, from), high = step(user, TimingClass::alu, {low}, true);
+    for (ValueId half : {low, high}) {
+      const ValueId first = step(user, TimingClass::uniform, {half});
+      to.push_back(step(user, TimingClass::uniform, {step(user, TimingClass::alu, {first}, true)}));
+    }
+  } else {
+    for (int half = 0; half < 2; ++half) to.push_back(step(user, TimingClass::uniform, from));
+  }
+}
+
+void Selector::select_bulk(int32_t i) {
+  const Inst& inst = fn_.inst(i);
+  Values uses;
+  const bool tensor = inst.op == Op::cp_async_bulk_tensor || inst.op == Op::cp_reduce_async_bulk_tensor ||
+                      inst.op == Op::cp_async_bulk_prefetch_tensor;
+  const bool load = inst.group_count > 2 && inst.operand(0).kind == Operand::Kind::address && inst.group(0).size() == 1;
+  for (int g = 0; g < inst.group_count; ++g) {
+    const auto group = inst.group(g);
+    if (tensor && group.size() > 1 && group[0].kind == Operand::Kind::address) {
+      add_tensor_map(uses, group[0], i);
+      for (const Operand& coordinate : group.subspan(1)) add_in_uniform(uses, coordinate, i);
+      continue;
+    }
+    for (const Operand& operand : group) {
+      if (operand.kind == Operand::Kind::address) add_uniform_address(uses, operand, i);
+      else add_in_uniform(uses, operand, i);
+    }
+  }
+  // VOTEU: the predicate as the uniform datapath sees it, for the operands and for the copy.
+  if (inst.guard >= 0)
+    for (int k = 0; k < (load ? 2 : 1); ++k) uses.push_back(step(i, TimingClass::uniform, {}));
+  emit_result(i, TimingClass::tma, uses);
+}
+
 void Selector::select_wgmma(int32_t i) {
   const Inst& inst = fn_.inst(i);
   Values uses;
-  for (int g = 0; g < inst.group_count; ++g) {
+  for (const Operand& operand : inst.group(0)) {
+    const ValueId id = fn_.value_read(operand.slot, i);
+    uses.push_back(id);
+    demand(id);
+  }
+  for (int g = 1; g < inst.group_count; ++g) {
     if (g == 1 && inst.group(1).size() > 1) add_tuple(uses, g, i);
-    else for (const Operand& operand : inst.group(g)) {
-      if (operand.kind == Operand::Kind::reg && g == 0) {
-        const ValueId id = fn_.value_read(operand.slot, i);
-        uses.push_back(id);
-        demand(id);
-      } else {
-        add_reads(uses, operand, i);
-      }
-    }
+    else
+      for (const Operand& operand : inst.group(g)) add_reads(uses, operand, i);
   }
   emit_result(i, TimingClass::wgmma, uses);
+}
+
+void Selector::select_mbarrier(int32_t i) {
+  const Inst& inst = fn_.inst(i);
+  const int at = inst.op == Op::mbarrier_test_wait || inst.op == Op::mbarrier_try_wait ? 1 : first_source(inst);
+  Values uses;
+  add_address(uses, inst.operand(at), i, true);
+  const Operand* value = at + 1 < inst.group_count ? &inst.operand(at + 1) : nullptr;
+  if (inst.op == Op::mbarrier_init) {
+    // The word of a fresh barrier is made of the count: three uniform operations on a constant.
+    ValueId word = step(i, TimingClass::uniform, {});
+    if (value != nullptr && !source(*value, i).constant) add_reads(uses, *value, i);
+    for (int k = 0; k < 3; ++k) word = step(i, TimingClass::uniform, {word});
+    uses.push_back(word);
+    if (inst.guard >= 0) uses.push_back(step(i, TimingClass::uniform, {}));
+    if (fn_.blocks[fn_.block_of(i)].depth > 0) emit(i, TimingClass::fence_proxy, {});
+  } else if (at == 1 && value != nullptr && has_mod(inst, "parity")) {
+    const Source parity = source(*value, i);  // wanted in the sign bit
+    if (!parity.constant) {
+      Values from;
+      add_value(from, parity.id, i);
+      if (is_uniform(fn_, parity.id)) from = {step(i, TimingClass::uniform, from)};
+      uses.push_back(step(i, TimingClass::alu, from, true));
+    } else if (parity.value != 0) {
+      uses.push_back(step(i, TimingClass::alu, {}, true));
+    }
+  } else if (value != nullptr) {
+    add_register(uses, *value, i);
+  }
+  emit_result(i, inst.timing, uses);
 }
 
 bool Selector::select_async(int32_t i) {
   const Inst& inst = fn_.inst(i);
   switch (inst.op) {
     case Op::wgmma_mma: case Op::wgmma_mma_sp: select_wgmma(i); return true;
-    case Op::wgmma_commit: return true;
+    case Op::wgmma_commit: return true;  // a flag of the last wgmma
     case Op::wgmma_fence: case Op::wgmma_wait: {
       Values uses;
       for (int32_t reg : fn_.insts[i].uses) {
@@ -38,6 +159,18 @@ bool Selector::select_async(int32_t i) {
       emit_result(i, inst.timing, uses);
       return true;
     }
+    case Op::cp_async_bulk: case Op::cp_async_bulk_tensor: case Op::cp_reduce_async_bulk: case Op::cp_reduce_async_bulk_tensor:
+    case Op::cp_async_bulk_prefetch: case Op::cp_async_bulk_prefetch_tensor:
+      select_bulk(i);
+      return true;
+    case Op::mbarrier_init: case Op::mbarrier_inval: case Op::mbarrier_arrive: case Op::mbarrier_arrive_drop:
+    case Op::mbarrier_expect_tx: case Op::mbarrier_complete_tx: case Op::mbarrier_test_wait: case Op::mbarrier_try_wait:
+      select_mbarrier(i);
+      return true;
+    case Op::fence_proxy:
+      if (has_mod(inst, "async")) emit(i, TimingClass::membar_cta, {});
+      emit_result(i, inst.timing, {});
+      return true;
     default: return false;
   }
 }
