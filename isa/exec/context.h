@@ -169,6 +169,9 @@ struct ExecContext {
   const uint8_t* constants = nullptr;
   uint32_t constant_bytes = 0;
   uint32_t* carry = nullptr;        // condition code CC.CF: lane mask
+  const Inst* insts = nullptr;      // of the kernel
+  uint16_t warp_index = 0;          // in the CTA
+  uint32_t index_of(const Inst& inst) const { return static_cast<uint32_t>(&inst - insts); }
   uint64_t clock = 0;               // %clock, %clock64: cycle (timing) or instruction count (functional)
   uint64_t globaltimer_ns = 0;
   uint32_t cluster_rank = 0;        // %cluster_ctarank

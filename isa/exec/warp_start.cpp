@@ -117,6 +117,8 @@ void Warp::start(const Program& program, const LaunchInfo& launch, Dim3 ctaid, u
   ctx.local_bytes = kernel.local_bytes;
   ctx.local_stride = (kernel.local_bytes + 31) & ~31u;
   ctx.generation = launch.generation;
+  ctx.insts = kernel.insts.data();
+  ctx.warp_index = static_cast<uint16_t>(index);
   ctx.values_known = values_known;
   ctx.addresses_only = ctx.data_unknown = false;
   ctx.clock = 0;

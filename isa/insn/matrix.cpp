@@ -8,6 +8,7 @@
 #include "isa/insn/matrix_moves.h"
 #include "isa/insn/matrix_plan.h"
 #include "isa/insn/operands.h"
+#include "isa/insn/wgmma.h"
 
 namespace tcsim::isa {
 namespace {
@@ -214,7 +215,7 @@ std::vector<InstDef> product_forms() {
 std::span<const InstDef> matrix_instructions() {
   static const std::vector<InstDef> table = [] {
     std::vector<InstDef> t = product_forms();
-    for (const InstDef& def : matrix_move_instructions()) t.push_back(def);
+    for (const auto& more : {matrix_move_instructions(), wgmma_instructions()}) t.insert(t.end(), more.begin(), more.end());
     return t;
   }();
   return table;

@@ -104,5 +104,73 @@ INSTANTIATE_TEST_SUITE_P(Targets, Oracle,
                            return fmt::format("ptx{}{}_sm{}{}", info.param.ptx_major, info.param.ptx_minor, info.param.sm, info.param.arch_specific ? "a" : "");
                          });
 
+std::string register_list(int first, int count) {
+  std::string list = "{";
+  for (int i = 0; i < count; ++i) list += fmt::format("{}%bw{}", i ? ", " : "", first + i);
+  return list + "}";
+}
+
+struct WgmmaKind {
+  std::vector<std::string> a, b, d;
+  int k;
+  std::string op, tail_ss, tail_rs;  // .and.popc; operands after scale-d
+};
+
+std::string wgmma_statement(const WgmmaKind& t, int n, const std::string& a, const std::string& b, const std::string& d, bool sparse, bool registers, int selector) {
+  return fmt::format("wgmma.mma_async{}.sync.aligned.m64n{}k{}.{}.{}.{}{} {}, {}, %bd2{}, %p1{};", sparse ? ".sp" : "", n, sparse ? 2 * t.k : t.k, d, a, b,
+                     t.op, register_list(0, d == "f16" ? n / 4 : n / 2), registers ? register_list(140, 4) : "%bd1",
+                     sparse ? fmt::format(", %bw150, {}", selector) : "", registers ? t.tail_rs : t.tail_ss);
+}
+
+std::vector<std::string> wgmma_statements() {
+  const std::string scales = ", 1, -1";
+  const std::vector<std::string> every_d = {"f16", "f32", "s32"}, f8 = {"e4m3", "e5m2"}, s8 = {"s8", "u8"};
+  const WgmmaKind kinds[] = {{{"f16"}, {"f16"}, every_d, 16, "", scales + ", 0, 1", scales + ", 1"},
+                             {{"bf16"}, {"bf16"}, every_d, 16, "", scales + ", 1, 0", scales + ", 0"},
+                             {{"tf32"}, {"tf32"}, every_d, 8, "", scales, scales},
+                             {f8, f8, every_d, 32, "", scales, scales},
+                             {s8, s8, every_d, 32, "", "", ""},
+                             {{"b1"}, {"b1"}, every_d, 256, ".and.popc", "", ""}};
+  std::vector<std::string> out;
+  for (const WgmmaKind& t : kinds)
+    for (const auto& a : t.a)
+      for (const auto& b : t.b)
+        for (const auto& d : t.d)
+          for (int n = 8; n <= 256; n += 8)
+            for (int form = 0; form < 6; ++form)  // dense, sparse with either selector; A in memory or in registers
+              if (n % 64 == 0 || n < 64 || form < 3) out.push_back(wgmma_statement(t, n, a, b, d, form / 2 > 0, form % 2 > 0, form / 2 - 1));
+  const std::string mma = "wgmma.mma_async.sync.aligned.m64n8k", d4 = "{%bw0, %bw1, %bw2, %bw3}", a4 = "{%bw4, %bw5, %bw6, %bw7}";
+  for (const char* tail : {"%p1, 1, 1", "%p1", "%p1, 1, 1, 0", "%p1, 1, 0, 0, 0", "%p1, 1, 1, 0, 2", "%p1, 2, 1, 0, 0", "!%p1, 1, 1, 0, 1", "1, 1, 1, 0, 1"})
+    out.push_back(mma + "16.f32.f16.f16 " + d4 + ", %bd1, %bd2, " + tail + ";");
+  for (const char* tail : {"%p1, 1, 1, 0", "%p1, 1, 1, 0, 0", "%p1, 1, 1"}) out.push_back(mma + "16.f32.bf16.bf16 " + d4 + ", " + a4 + ", %bd2, " + tail + ";");
+  for (const char* head : {"32.satfinite.s32.s8.s8 ", "32.s32.s8.u8.satfinite ", "256.s32.b1.b1.xor.popc ", "256.s32.b1.b1 ", "256.satfinite.s32.b1.b1.and.popc "})
+    out.push_back(mma + head + d4 + ", %bd1, %bd2, %p1;");
+  out.push_back(mma + "32.s32.s8.s8 " + d4 + ", %bd1, %bd2, %p1, 1, 1;");
+  out.push_back(mma + "32.f32.e4m3.e4m3 " + d4 + ", %bd1, %bd2, %p1, 1, 1, 0, 0;");
+  for (const char* text : {"fence.sync.aligned", "commit_group.sync.aligned", "wait_group.sync.aligned 0", "wait_group.sync.aligned 7",
+                                  "wait_group.sync.aligned -1", "wait_group.sync.aligned %bw1"})
+    out.push_back(fmt::format("wgmma.{};", text));
+  return out;
+}
+
+// Rows with vectors of registers are beyond variants_of: these statements are written out, and judged as modules.
+TEST(OracleWgmma, AcceptsWhatTheTableAccepts) {
+  const std::vector<std::string> statements = wgmma_statements();
+  for (const auto& [version, target] : {std::pair{"8.6", "sm_90a"}}) {
+    const auto rejected = rejected_by_ptxas(statements, version, target);
+    int wrong = 0, accepted = 0;
+    for (size_t i = 0; i < statements.size(); ++i) {
+      Diagnostics diags;
+      const auto module = load_module("k.ptx", kernel_with(version, target, {statements[i]}), diags);
+      const bool we = module && !diags.has_errors(), they = !rejected[i];
+      accepted += they;
+      if (we != they && ++wrong <= 30)
+        ADD_FAILURE() << statements[i] << (we ? " accepted here, rejected by ptxas" : " rejected here, accepted by ptxas: " + diags.all()[0].str());
+    }
+    EXPECT_EQ(wrong, 0) << "of " << statements.size();
+    EXPECT_GT(accepted, 1000);
+  }
+}
+
 }  // namespace
 }  // namespace tcsim::isa

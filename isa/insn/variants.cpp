@@ -177,7 +177,7 @@ Variant variant_of(std::string_view mnemonic, size_t operands, const Target& tar
 
 std::string kernel_with(const std::string& version, const std::string& target, const std::vector<std::string>& statements) {
   std::string text = fmt::format(".version {}\n.target {}\n.address_size 64\n.visible .entry k()\n{{\n", version, target);
-  text += "  .reg .pred %p<12>;\n  .reg .b8 %bb<12>;\n  .reg .b16 %bh<12>;\n  .reg .b32 %bw<12>;\n  .reg .b64 %bd<12>;\n";
+  text += "  .reg .pred %p<12>;\n  .reg .b8 %bb<12>;\n  .reg .b16 %bh<12>;\n  .reg .b32 %bw<160>;\n  .reg .b64 %bd<12>;\n";
   for (const auto& statement : statements) text += statement + "\n";
   return text + "  ret;\n}\n";
 }
