@@ -15,6 +15,8 @@
 
 namespace tcsim::isa {
 
+class MbarrierUnit;  // isa/exec/mbarrier_unit.h
+
 constexpr int kLanes = 32;  // warp size: architectural, the same on every machine
 constexpr uint32_t kFullMask = 0xffffffffu;
 
@@ -28,6 +30,8 @@ struct Access {
   Space space = Space::none;  // resolved: never generic
   uint8_t bytes = 0;          // per lane (ldmatrix: 16 per row address)
   bool cache_global = false;  // .cg and friends: not kept in L1
+  bool remote = false;        // shared memory of another CTA of the cluster
+  uint8_t rank = 0;           // of that CTA
   uint32_t mask = 0;          // lanes (ldmatrix: lanes whose row addresses are used)
   std::array<uint64_t, kLanes> address;
 };
@@ -127,7 +131,7 @@ struct Effects {
   AsyncCopy copy;
   Fault fault;
   // Asynchronous operations that the step issued; cleared with `issued`.
-  enum Issued : uint8_t { kBulk = 1, kWgmma = 2, kRemote = 4, kProxyFence = 8, kTensormap = 16 };
+  enum Issued : uint8_t { kBulk = 1, kWgmma = 2, kRemote = 4, kProxyFence = 8, kMbarrier = 16, kPoll = 32 };  // kMbarrier: one was changed; kPoll: a test_wait said no
   uint8_t issued = 0;
   std::vector<BulkCopy> bulk;
   WgmmaIssue wgmma;
@@ -161,6 +165,8 @@ struct ExecContext {
   uint32_t active = kFullMask;      // lanes of the current split, before the guard
   GlobalMemory* global = nullptr;
   WindowMemory* shared = nullptr;   // of the CTA
+  WindowMemory* target = nullptr;   // shared memory that the current access goes to: of another CTA of the cluster, or `shared`
+  MbarrierUnit* mbarriers = nullptr;
   WindowMemory* local = nullptr;    // of the warp: lane-major, local_stride each
   uint32_t local_bytes = 0;         // per thread
   uint32_t local_stride = 0;        // local_bytes rounded up, so that lanes keep the alignment of any access

@@ -99,10 +99,30 @@ void Cta::start(const Program& program, const LaunchInfo& launch, GlobalMemory& 
     warps[w].start(program, launch, ctaid, w, sm, values_known);
     locals[w].reset(warps[w].ctx.local_stride * kLanes);
     warps[w].ctx.global = &global;
-    warps[w].ctx.shared = &shared;
+    warps[w].ctx.shared = warps[w].ctx.target = &shared;
+    warps[w].ctx.mbarriers = &mbarriers;
+    warps[w].ctx.cluster_size = 1;
+    warps[w].ctx.cluster_shared = nullptr;
+    warps[w].registers = launch.registers_per_thread;
     warps[w].ctx.local = &locals[w];
   }
   warps_running = count;
+  rank = warps[0].ctx.cluster_rank;
+  pooled_registers = 0;
+  mbarriers.reset(shared);
+}
+
+bool Cta::set_registers(Warp& warp, uint32_t count) {
+  if (warp.registers == 0) return true;  // the launch does not say how many each thread has
+  if (count <= warp.registers) {
+    pooled_registers += warp.registers - count;
+  } else if (count - warp.registers <= pooled_registers) {
+    pooled_registers -= count - warp.registers;
+  } else {
+    return false;
+  }
+  warp.registers = count;
+  return true;
 }
 
 }  // namespace tcsim::isa

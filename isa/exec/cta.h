@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "isa/exec/mbarrier_unit.h"
 #include "isa/exec/warp.h"
 
 namespace tcsim::isa {
@@ -40,13 +41,19 @@ struct Cta {
   Dim3 id;
   WindowMemory shared;
   CtaBarriers barriers;
+  MbarrierUnit mbarriers;
   std::vector<Warp> warps;
   std::vector<WindowMemory> locals;  // one a warp
   uint32_t warps_running = 0;        // warps that have not exited; kept by the caller from start() on
   uint32_t sm_id = 0;
+  uint32_t rank = 0;                 // in its cluster
+  uint32_t pooled_registers = 0;     // registers a thread, times warps, that setmaxnreg.dec gave back
 
   /// Sets everything up for one CTA of the launch; reuses storage of an earlier CTA.
   void start(const Program& program, const LaunchInfo& launch, GlobalMemory& global, Dim3 ctaid, uint32_t sm, bool values_known);
+
+  /// setmaxnreg of one warp (PTX ISA, "setmaxnreg"): false when an increase must wait for registers in the CTA's pool.
+  bool set_registers(Warp& warp, uint32_t count);
 };
 
 }  // namespace tcsim::isa

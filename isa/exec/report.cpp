@@ -35,6 +35,16 @@ std::string source_note(const Module& module, const Inst& inst) {
 /// Group of the barrier id of a bar instruction.
 int barrier_id_group(const Inst& inst) { return inst.op == Op::bar_red ? 1 : 0; }
 
+/// What the mbarrier that the warp's last try_wait asked about is missing.
+std::string describe_mbarrier_wait(const Cta& cta, const Warp& warp) {
+  const MbarrierWait& wait = warp.ctx.fx.wait;
+  const MbarrierUnit::Record* record = cta.mbarriers.find(wait.address.offset);
+  if (record == nullptr) return fmt::format("waits on offset {} of shared memory, where no mbarrier is", wait.address.offset);
+  const Mbarrier m = cta.mbarriers.word(wait.address.offset);
+  return fmt::format("waits for a phase of parity {} of the mbarrier at offset {} to end: it is in phase {}, {} of {} arrivals and {} bytes are missing",
+                     wait.parity ? 1 : 0, wait.address.offset, record->phase, m.pending, m.expected, m.tx);
+}
+
 std::string describe_wait(const Cta& cta, const Warp& warp, const Inst& inst, uint32_t lanes) {
   const int lane = std::countr_zero(lanes);
   switch (inst.op) {
@@ -50,6 +60,11 @@ std::string describe_wait(const Cta& cta, const Warp& warp, const Inst& inst, ui
       return fmt::format("waits at barrier {}: {} of {} threads arrived", id, s.arrived, s.expected);
     }
     case Op::cp_async_wait: return "waits for cp.async";
+    case Op::mbarrier_try_wait: return describe_mbarrier_wait(cta, warp);
+    case Op::wgmma_wait: return "waits for wgmma";
+    case Op::cp_async_bulk_wait: return "waits for bulk copies";
+    case Op::barrier_cluster_wait: return "waits for the other threads of the cluster";
+    case Op::setmaxnreg: return fmt::format("waits for registers: {} are in the CTA's pool", cta.pooled_registers);
     case Op::nanosleep: return "sleeps";
     default: return fmt::format("lanes {:#x} wait for the other lanes of the warp", lanes);
   }
@@ -73,6 +88,12 @@ Diagnostic fault_diagnostic(const Module& module, const LaunchInfo& launch, cons
   const char* kind = own ? (fault.kind ? fault.kind : "illegal-instruction") : "barrier-misuse";
   return {Severity::error, kind, place_of(module, inst),
           fmt::format("{}{}: '{}' in {}", own ? fault.text : error, source_note(module, inst), inst.text, where)};
+}
+
+Diagnostic async_fault_diagnostic(const Module& module, const Kernel& kernel, const Cta& cta, uint32_t warp, uint32_t inst, const MbarrierError& error) {
+  const Inst& at = kernel.insts[inst];
+  return {Severity::error, error.kind, place_of(module, at),
+          fmt::format("{}{}: '{}' in CTA {}, warp {}", error.text, source_note(module, at), at.text, str(cta.id), warp)};
 }
 
 void HazardLog::add(const Cta& cta, const Warp& warp) {

@@ -18,6 +18,9 @@ Place place_of(const Module& module, const Inst& inst);
 /// what CtaBarriers::arrive says (kind "barrier-misuse").
 Diagnostic fault_diagnostic(const Module& module, const LaunchInfo& launch, const Cta& cta, const Warp& warp, const std::string& error = {});
 
+/// A fault of an asynchronous operation (a bulk copy, a remote arrival) that instruction `inst` issued.
+Diagnostic async_fault_diagnostic(const Module& module, const Kernel& kernel, const Cta& cta, uint32_t warp, uint32_t inst, const MbarrierError& error);
+
 /// Collects hazards: one warning an instruction and kind, with a count and where it was seen first.
 class HazardLog {
  public:

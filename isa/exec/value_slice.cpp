@@ -13,7 +13,8 @@ bool has_destination(const Inst& inst) {
     case Op::mbarrier_init: case Op::mbarrier_inval: case Op::mbarrier_expect_tx: case Op::mbarrier_complete_tx:
     case Op::griddepcontrol: case Op::nanosleep: case Op::bra: case Op::brx: case Op::call: case Op::ret: case Op::exit:
     case Op::trap: case Op::brkpt: case Op::pmevent: case Op::label_nop: case Op::stackrestore: case Op::setmaxnreg:
-    case Op::wmma_store: case Op::stmatrix:
+    case Op::wmma_store: case Op::stmatrix: case Op::fence_proxy: case Op::barrier_cluster_arrive: case Op::barrier_cluster_wait:
+    case Op::wgmma_fence: case Op::wgmma_commit: case Op::wgmma_wait: case Op::cp_async_bulk_commit: case Op::cp_async_bulk_wait:
       return false;
     default:
       // mbarrier.arrive has a form without the state.
@@ -35,19 +36,24 @@ std::pair<int, int> critical_groups(const Inst& inst) {
     case Op::mbarrier_init: case Op::mbarrier_inval: case Op::mbarrier_arrive: case Op::mbarrier_arrive_drop:
     case Op::mbarrier_expect_tx: case Op::mbarrier_complete_tx: case Op::mbarrier_test_wait:
     case Op::mbarrier_try_wait: case Op::mbarrier_pending_count: case Op::alloca: case Op::stackrestore:
+    case Op::cp_async_bulk: case Op::cp_async_bulk_tensor: case Op::cp_reduce_async_bulk: case Op::cp_reduce_async_bulk_tensor:
+    case Op::cp_async_bulk_prefetch: case Op::cp_async_bulk_prefetch_tensor: case Op::tensormap_replace: case Op::tensormap_cp_fenceproxy:
       return {0, n};
+    case Op::wgmma_mma: case Op::wgmma_mma_sp: return {2, n};  // B's descriptor and scale-d; A's registers or descriptor: below
     default: return {n, n};
   }
 }
 
-bool is_matrix_product(Op op) { return op == Op::mma || op == Op::mma_sp || op == Op::wmma_mma; }
+bool is_wgmma(Op op) { return op == Op::wgmma_mma || op == Op::wgmma_mma_sp; }
+
+bool is_matrix_product(Op op) { return op == Op::mma || op == Op::mma_sp || op == Op::wmma_mma || is_wgmma(op); }
 
 /// Instructions that act on more than their destinations: they run whether or not a result is needed.
 bool has_effect(Op op) {
   switch (op) {
     case Op::shfl: case Op::vote: case Op::match: case Op::redux: case Op::elect: case Op::activemask:
     case Op::mbarrier_arrive: case Op::mbarrier_arrive_drop: case Op::mbarrier_test_wait: case Op::mbarrier_try_wait:
-    case Op::bar_red: case Op::alloca: case Op::stacksave:
+    case Op::bar_red: case Op::alloca: case Op::stacksave: case Op::wgmma_mma: case Op::wgmma_mma_sp:
       return true;
     default: return false;
   }
@@ -97,6 +103,7 @@ class Slicer {
     while (unknown_pass()) {}
     classify();
     slice_.shared_needed = memory_.shared;
+    slice_.global_needed = memory_.global;
     return std::move(slice_);
   }
 
@@ -220,6 +227,7 @@ InstUses uses_of(const Inst& inst) {
       }
       if (!is_value(op)) continue;
       if (g == 0 && dest) u.defs.push_back(&op);
+      else if (g == 1 && is_wgmma(inst.op) && op.bit_width == 64) u.critical.push_back(&op);  // A's descriptor
       else if (g >= first_critical && g < end_critical) u.critical.push_back(&op);
       else u.data.push_back(&op);
     }
@@ -244,6 +252,15 @@ InstUses uses_of(const Inst& inst) {
     case Op::cp_async:
       u.loads = u.stores = true;
       u.from = Space::global;
+      u.to = Space::shared;
+      break;
+    case Op::cp_async_bulk: case Op::cp_async_bulk_tensor:  // either way
+    case Op::cp_reduce_async_bulk: case Op::cp_reduce_async_bulk_tensor: case Op::tensormap_replace: case Op::tensormap_cp_fenceproxy:
+      u.loads = u.stores = true;
+      u.from = u.to = Space::generic;
+      break;
+    case Op::st_async: case Op::red_async:
+      u.stores = true;
       u.to = Space::shared;
       break;
     default: break;

@@ -32,6 +32,7 @@ struct ValueSlice {
   std::vector<TimingRun> run;              // per instruction
   std::vector<Checks> checks;              // per instruction; empty for the others
   uint32_t tag_count = 0;
+  bool global_needed = true;
   bool shared_needed = false;              // some needed value is loaded from shared memory: copies must move bytes
 };
 

@@ -29,11 +29,21 @@ Control Warp::handle_control(const ProgramEntry& entry, uint32_t mask) {
       return Control::next;
     case Control::async_commit:
     case Control::async_arrive:
+    case Control::bulk_commit:
+    case Control::wgmma_fence:
+    case Control::wgmma_commit:
+    case Control::cluster_arrive:
       ctx.fx.lanes = mask;
       advance();
       return control;
     case Control::barrier:
     case Control::async_wait:
+    case Control::mbarrier_wait:
+    case Control::bulk_wait:
+    case Control::wgmma_wait:
+    case Control::cluster_wait:
+    case Control::register_count:
+    case Control::dependents:
     case Control::sleep:
       ctx.fx.lanes = mask;
       if (mask != active_) {
@@ -373,7 +383,7 @@ void Warp::block() {
 
 void Warp::write_red(uint32_t inst_index, uint32_t lanes, uint32_t result) {
   const Inst& inst = program_->kernel->insts[inst_index];
-  if (inst.op != Op::bar_red) return;
+  if (inst.op != Op::bar_red && inst.op != Op::mbarrier_try_wait) return;
   const Operand& d = inst.operand(0);
   if (d.kind == Operand::Kind::pred) {
     ctx.set_pred(d.slot, result ? kFullMask : 0, lanes);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "isa/exec/async_groups.h"
+#include "isa/exec/async_queues.h"
 #include "isa/exec/context.h"
 #include "isa/exec/generation.h"
 #include "isa/exec/program.h"
@@ -26,10 +27,19 @@ struct LaunchInfo {
   Dim3 grid, block, cluster;
   uint32_t dynamic_smem_bytes = 0;
   uint32_t sm_count = 1;            // %nsmid
+  uint32_t registers_per_thread = 0;  // as allocated, for setmaxnreg; 0: not known
   uint8_t generation = static_cast<uint8_t>(Generation::ampere);  // of the tensor cores that run it (parse_generation)
   std::vector<uint8_t> params;      // the parameter bank, kernel.param_bytes long
   std::vector<uint8_t> constants;   // .const window
 };
+
+/// Index of CTA `rank` of the n-th cluster, clusters in the order x, y, z.
+inline Dim3 cta_of_cluster(const LaunchInfo& launch, uint64_t n, uint32_t rank) {
+  const Dim3 &g = launch.grid, &c = launch.cluster;
+  const uint64_t nx = g.x / c.x, ny = g.y / c.y;
+  return {static_cast<uint32_t>(n % nx) * c.x + rank % c.x, static_cast<uint32_t>(n / nx % ny) * c.y + rank / c.x % c.y,
+          static_cast<uint32_t>(n / nx / ny) * c.z + rank / c.x / c.y};
+}
 
 class Warp {
  public:
@@ -37,6 +47,9 @@ class Warp {
 
   ExecContext ctx;        // ctx.fx holds the effects of the last step
   AsyncGroups async;
+  BulkGroups bulk;
+  WgmmaQueue wgmma;
+  uint32_t registers = 0;  // a thread, as setmaxnreg left them; 0: not known
 
   /// Prepares the warp: `index` in the CTA; ctaid; sets special-register slots, clears registers. The program must be
   /// finished (finish_program). values_known: false = timing mode, matrix results are tagged unknown instead of computed.

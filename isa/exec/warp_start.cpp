@@ -127,6 +127,8 @@ void Warp::start(const Program& program, const LaunchInfo& launch, Dim3 ctaid, u
   const Dim3& c = launch.cluster;
   ctx.cluster_rank = (ctaid.z % c.z * c.y + ctaid.y % c.y) * c.x + ctaid.x % c.x;
   async.clear();
+  bulk.clear();
+  wgmma.clear();
   async.move_bytes = values_known || program.slice->shared_needed;
   set_specials(launch, ctaid, sm_id);
 
@@ -162,13 +164,14 @@ void Warp::run_timing(const ProgramEntry& entry, uint32_t mask) {
   }
   if (mask == 0) return;
   const bool matrix = inst.op == Op::mma || inst.op == Op::mma_sp || inst.op == Op::wmma_mma;
+  const bool wgmma = inst.op == Op::wgmma_mma || inst.op == Op::wgmma_mma_sp;  // only recorded
   bool result_unknown = matrix || unknown(checks.data);
   ctx.addresses_only = checks.idle;
   if (matrix) {
     // Not computed.
-  } else if (!result_unknown || inst.op == Op::bar_red) {
+  } else if (!result_unknown || inst.op == Op::bar_red || wgmma) {
     inst.exec(ctx, inst, mask);
-    result_unknown |= (ctx.fx.hazard & kUninitialisedRead) != 0;
+    result_unknown |= wgmma || (ctx.fx.hazard & kUninitialisedRead) != 0;
     ctx.fx.hazard = 0;  // in this mode undefined bytes are mostly values that were not computed
   } else if (inst.op == Op::st || inst.op == Op::red || inst.op == Op::atom || inst.op == Op::stmatrix || inst.op == Op::wmma_store) {
     ctx.data_unknown = true;

@@ -57,8 +57,8 @@ bool locate_window(ExecContext& ctx, Space space, uint8_t* data, uint64_t size, 
 
 bool is_undefined(ExecContext& ctx, const Located& at, int l) {
   switch (at.space) {
-    case Space::shared: return ctx.shared->is_undefined(static_cast<uint32_t>(at.at[l] - ctx.shared->data()), at.bytes);
-    case Space::local: return ctx.local->is_undefined(static_cast<uint32_t>(at.at[l] - ctx.local->data()), at.bytes);
+    case Space::shared:
+    case Space::local: return at.window->is_undefined(static_cast<uint32_t>(at.at[l] - at.window->data()), at.bytes);
     case Space::global: return ctx.global->is_undefined(ctx.fx.access.address[l], at.bytes);
     default: return false;
   }
@@ -97,6 +97,30 @@ uint32_t same_space(uint64_t* address, uint32_t mask, Space& space) {
   return lanes;
 }
 
+uint32_t same_cta(ExecContext& ctx, const Operand& op, Space space, uint64_t* address, uint32_t mask) {
+  const uint32_t own = ctx.cluster_rank;
+  const bool absolute = op.slot < 0;  // a variable's own address: of this CTA
+  const auto rank_of = [&](int l) {
+    const uint32_t rank = SharedAddress::of(static_cast<uint32_t>(address[l])).rank;
+    return absolute || (space == Space::shared && rank == 0) ? own : rank;
+  };
+  const int first = std::countr_zero(mask);
+  const uint32_t rank = rank_of(first);
+  if (rank >= ctx.cluster_size || (space == Space::shared && rank != own)) {
+    ctx.fault("out-of-bounds", first, address[first],
+              space == Space::shared ? fmt::format("shared::cta address {:#x} lies in the memory of CTA {} of the cluster, expected the own one ({}): shared::cluster is needed", address[first], rank, own)
+                                     : fmt::format("shared::cluster address {:#x} names CTA {} of a cluster of {}", address[first], rank, ctx.cluster_size));
+    return 0;
+  }
+  uint32_t lanes = 0;
+  each_lane(mask, [&](int l) { lanes |= (rank_of(l) == rank ? 1u : 0u) << l; });
+  each_lane(lanes, [&](int l) { address[l] &= SharedAddress::kOffsetMask; });
+  ctx.target = ctx.cluster_shared[rank];
+  ctx.fx.access.remote = rank != own;
+  ctx.fx.access.rank = static_cast<uint8_t>(rank);
+  return lanes;
+}
+
 bool locate(ExecContext& ctx, const Inst&, Space space, const uint64_t* address, uint32_t bytes, uint32_t align, uint32_t mask,
             AccessKind kind, Located& out) {
   uint64_t low = 0;
@@ -117,12 +141,21 @@ bool locate(ExecContext& ctx, const Inst&, Space space, const uint64_t* address,
   access.space = space;
   access.bytes = static_cast<uint8_t>(bytes);
   access.cache_global = false;
+  if (ctx.target == ctx.shared) access.remote = false;
   access.mask = mask;
   if (address != access.address.data()) std::memcpy(access.address.data(), address, sizeof(access.address));
   switch (space) {
     case Space::global: return locate_global(ctx, address, bytes, mask, out);
-    case Space::shared: return locate_window(ctx, space, ctx.shared->data(), ctx.shared->size(), address, bytes, mask, out);
+    case Space::shared:
+      out.window = ctx.target;
+      if (ctx.cluster_size > 1 && ctx.target == ctx.shared)  // shared::cta addresses carry the own rank
+        each_lane(mask, [&](int l) {
+          const auto a = SharedAddress::of(static_cast<uint32_t>(access.address[l]));
+          if (a.rank == ctx.cluster_rank) access.address[l] = a.offset;
+        });
+      return locate_window(ctx, space, out.window->data(), out.window->size(), access.address.data(), bytes, mask, out);
     case Space::local:
+      out.window = ctx.local;
       if (!locate_window(ctx, space, ctx.local->data(), ctx.local_bytes, address, bytes, mask, out)) return false;
       each_lane(mask, [&](int l) {
         out.at[l] += static_cast<size_t>(l) * ctx.local_stride;
@@ -147,7 +180,7 @@ bool any_undefined(ExecContext& ctx, const Located& at) {
   switch (at.space) {
     case Space::shared:
     case Space::local: {
-      const WindowMemory& window = at.space == Space::shared ? *ctx.shared : *ctx.local;
+      const WindowMemory& window = *at.window;
       const uint8_t* base = window.data();
       each_lane(at.mask, [&](int l) { any |= window.is_undefined_aligned(static_cast<uint32_t>(at.at[l] - base), at.bytes); });
       return any;
@@ -162,8 +195,8 @@ bool any_undefined(ExecContext& ctx, const Located& at) {
 
 [[gnu::cold]] void note_overwritten(ExecContext& ctx, const Located& at) {
   each_lane(at.mask, [&](int l) {
-    const auto offset = static_cast<uint32_t>(at.at[l] - ctx.shared->data());
-    if (ctx.shared->is_in_flight(offset, at.bytes)) ctx.hazard(kOverwriteInFlight, l, offset);
+    const auto offset = static_cast<uint32_t>(at.at[l] - at.window->data());
+    if (at.window->is_in_flight(offset, at.bytes)) ctx.hazard(kOverwriteInFlight, l, offset);
   });
 }
 
@@ -185,7 +218,7 @@ void check_read(ExecContext& ctx, const Located& at) {
   if (!any_undefined(ctx, at)) [[likely]] return;
   each_lane(at.mask, [&](int l) {
     if (!is_undefined(ctx, at, l)) return;
-    const bool flying = at.space == Space::shared && ctx.shared->is_in_flight(static_cast<uint32_t>(at.at[l] - ctx.shared->data()), at.bytes);
+    const bool flying = at.space == Space::shared && at.window->is_in_flight(static_cast<uint32_t>(at.at[l] - at.window->data()), at.bytes);
     if (!ctx.fx.hazard) ctx.hazard(flying ? kMissingWait : kUninitialisedRead, l, ctx.fx.access.address[l]);
     ctx.fx.hazard |= flying ? kMissingWait : kUninitialisedRead;
   });
@@ -194,9 +227,9 @@ void check_read(ExecContext& ctx, const Located& at) {
 void note_write(ExecContext& ctx, const Located& at) {
   switch (at.space) {
     case Space::shared:
-      if (ctx.shared->any_in_flight()) [[unlikely]] note_overwritten(ctx, at);
-      return note_window_write(at, *ctx.shared, ctx.data_unknown);
-    case Space::local: return note_window_write(at, *ctx.local, ctx.data_unknown);
+      if (at.window->any_in_flight()) [[unlikely]] note_overwritten(ctx, at);
+      return note_window_write(at, *at.window, ctx.data_unknown);
+    case Space::local: return note_window_write(at, *at.window, ctx.data_unknown);
     case Space::global:
       if (ctx.data_unknown) {
         each_lane(at.mask, [&](int l) { ctx.global->mark_undefined(ctx.fx.access.address[l], at.bytes); });

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "isa/exec/context.h"
+#include "isa/exec/shared_address.h"
 
 namespace tcsim::isa {
 
@@ -23,6 +24,7 @@ inline void each_lane(uint32_t mask, F&& f) {
 struct Located {
   Space space = Space::none;  // resolved: global, shared, local, param or constant
   uint32_t mask = 0, bytes = 0;
+  WindowMemory* window = nullptr;  // shared, local: what `at` points into
   std::array<uint8_t*, kLanes> at;
 };
 
@@ -43,19 +45,38 @@ void check_read(ExecContext& ctx, const Located& at);
 /// Clears undefined bits of what is written (or sets them when the data are unknown); notes overwritten copies in flight.
 void note_write(ExecContext& ctx, const Located& at);
 
-/// Runs f(space, lanes, addresses) for each state space that the lanes address; `space` is the instruction's.
+/// Lanes of `mask` whose shared address lies in the same CTA as that of the first one; their addresses become offsets and
+/// ctx.target that CTA's memory. `space`: shared (the address must lie in the own CTA), shared_cluster or generic. 0: a fault.
+uint32_t same_cta(ExecContext& ctx, const Operand& op, Space space, uint64_t* address, uint32_t mask);
+
+/// f(Space::shared, lanes, addresses) for each CTA that the lanes address, with ctx.target set to its memory.
+template <class F>
+inline void for_ctas(ExecContext& ctx, const Operand& op, Space space, uint32_t mask, uint64_t* address, F&& f) {
+  if (ctx.cluster_size == 1) [[likely]] return f(Space::shared, mask, address);
+  for (uint32_t rest = mask; rest && ctx.fx.control == Control::next;) {
+    const uint32_t lanes = same_cta(ctx, op, space, address, rest);
+    if (lanes == 0) break;
+    f(Space::shared, lanes, address);
+    rest &= ~lanes;
+  }
+  ctx.target = ctx.shared;
+}
+
+/// Runs f(space, lanes, addresses) for each state space (and CTA of the cluster) that the lanes address; `space` is the instruction's.
 template <class F>
 inline void for_spaces(ExecContext& ctx, const Operand& op, Space space, uint32_t mask, F&& f) {
   uint64_t* address = ctx.fx.access.address.data();  // where locate() wants them
   lane_addresses(ctx, op, mask, address);
   if (space != Space::generic) {
-    f(space == Space::shared_cluster ? Space::shared : space, mask, address);
+    if (space == Space::shared || space == Space::shared_cluster) return for_ctas(ctx, op, space, mask, address, f);
+    f(space, mask, address);
     return;
   }
   for (uint32_t rest = mask; rest && ctx.fx.control == Control::next;) {
     Space found;
     const uint32_t lanes = same_space(address, rest, found);
-    f(found, lanes, address);
+    if (found == Space::shared) for_ctas(ctx, op, space, lanes, address, f);
+    else f(found, lanes, address);
     rest &= ~lanes;
   }
 }

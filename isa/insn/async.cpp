@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "isa/exec/mbarrier.h"
+#include "isa/exec/mbarrier_unit.h"
 #include "isa/insn/access.h"
 #include "isa/insn/operands.h"
 
@@ -45,7 +45,7 @@ void run_cp_async(ExecContext& ctx, const Inst& inst, uint32_t mask) {
   lane_addresses(ctx, inst.operand(0), mask, address.data());
   if (inst.operand(0).bit_width == 64) each_lane(mask, [&](int l) { address[l] &= (1ull << 40) - 1; });
   if (!locate(ctx, inst, Space::shared, address.data(), size, size, mask, AccessKind::cp_async, at)) return;
-  each_lane(mask, [&](int l) { copy.dst[static_cast<size_t>(l)] = static_cast<uint32_t>(address[l]); });
+  each_lane(mask, [&](int l) { copy.dst[static_cast<size_t>(l)] = static_cast<uint32_t>(ctx.fx.access.address[l]); });
   if (!source_bytes(ctx, inst, mask, size, copy.src_bytes)) return;
   lane_addresses(ctx, inst.operand(1), mask, copy.src.data());
   uint32_t reading = 0;
@@ -136,6 +136,7 @@ void run_mbarrier_arrive(ExecContext& ctx, const Inst& inst, uint32_t mask) {
   each_lane(mask, [&](int l) { address[l] &= (1ull << 40) - 1; });
   Located at;
   if (!locate(ctx, inst, Space::shared, address.data(), 8, 8, mask, AccessKind::atomic, at)) return;
+  address = ctx.fx.access.address;
   const int first = std::countr_zero(mask);
   each_lane(mask, [&](int l) {
     if (address[l] != address[first] && ctx.fx.control == Control::next)
@@ -145,13 +146,7 @@ void run_mbarrier_arrive(ExecContext& ctx, const Inst& inst, uint32_t mask) {
   const bool noinc = inst.flags != 0;
   const auto offset = static_cast<uint32_t>(address[first]);
   if (!noinc) {  // "the pending count is incremented by one prior to the arrive-on": once for each thread
-    Mbarrier m = load_mbarrier(*ctx.shared, offset);
-    m.pending += static_cast<uint32_t>(std::popcount(mask));
-    if (m.pending > Mbarrier::kMaxCount) {
-      ctx.fault("barrier-misuse", first, offset, fmt::format("mbarrier at offset {}: more than {} pending arrivals", offset, Mbarrier::kMaxCount));
-      return;
-    }
-    store_mbarrier(*ctx.shared, offset, m);
+    if (auto e = ctx.mbarriers->add_pending(offset, static_cast<uint32_t>(std::popcount(mask)))) return ctx.fault(e.kind, first, offset, std::move(e.text));
   }
   ctx.fx.control = Control::async_arrive;
   ctx.fx.lanes = mask;

@@ -1,16 +1,13 @@
-// bar/barrier, bar.warp.sync, mbarrier, griddepcontrol (PTX ISA, "Parallel Synchronization and Communication Instructions").
+// bar/barrier, bar.warp.sync (PTX ISA, "Parallel Synchronization and Communication Instructions").
 #include <fmt/format.h>
 
 #include <algorithm>
 
-#include "isa/exec/mbarrier.h"
 #include "isa/insn/access.h"
 #include "isa/insn/operands.h"
 
 namespace tcsim::isa {
 namespace {
-
-void run_nothing(ExecContext&, const Inst&, uint32_t) {}
 
 // ---- bar, barrier ----
 
@@ -82,179 +79,9 @@ std::string bind_bar_warp(Inst& inst, const Decoded& d) {
   return expect_group(inst, 0, d, 32, false, false);
 }
 
-// ---- mbarrier ----
-
-/// Calls f(lane, mbarrier) in lane order and stores what it leaves; the address is operand `group`.
-template <class F>
-void for_mbarriers(ExecContext& ctx, const Inst& inst, int group, uint32_t mask, AccessKind kind, F&& f) {
-  for_spaces(ctx, inst.operand(group), inst.space, mask, [&](Space space, uint32_t lanes, const uint64_t* address) {
-    if (space != Space::shared) {
-      ctx.fault("illegal-instruction", std::countr_zero(lanes), address[std::countr_zero(lanes)], "an mbarrier lies in shared memory, but the address does not");
-      return;
-    }
-    Located at;
-    if (!locate(ctx, inst, space, address, 8, 8, lanes, kind, at)) return;
-    for (uint32_t m = lanes; m && ctx.fx.control == Control::next; m &= m - 1) {
-      const int l = std::countr_zero(m);
-      const auto offset = static_cast<uint32_t>(address[l]);
-      Mbarrier b = load_mbarrier(*ctx.shared, offset);
-      f(l, offset, b);
-      if (ctx.fx.control == Control::next && kind != AccessKind::load) store_mbarrier(*ctx.shared, offset, b);
-    }
-  });
-}
-
-uint32_t optional_value(ExecContext& ctx, const Inst& inst, int group, int lane, uint32_t otherwise) {
-  return group < inst.group_count ? ctx.src<uint32_t>(inst.operand(group))[lane] : otherwise;
-}
-
-void run_init(ExecContext& ctx, const Inst& inst, uint32_t mask) {
-  for_mbarriers(ctx, inst, 0, mask, AccessKind::atomic, [&](int l, uint32_t offset, Mbarrier& b) {
-    const uint32_t count = ctx.src<uint32_t>(inst.operand(1))[l];
-    if (count == 0 || count > Mbarrier::kMaxCount) {
-      ctx.fault("barrier-misuse", l, offset, fmt::format("mbarrier.init with a count of {}, expected 1 to {}", count, Mbarrier::kMaxCount));
-      return;
-    }
-    b = {count, count, 0, false};
-    ctx.shared->mark_written(offset, 8);
-  });
-}
-
-void run_inval(ExecContext& ctx, const Inst& inst, uint32_t mask) {
-  for_mbarriers(ctx, inst, 0, mask, AccessKind::atomic, [&](int, uint32_t offset, Mbarrier& b) {
-    b = {};
-    ctx.shared->mark_undefined(offset, 8);
-  });
-}
-
-/// flags: 1 complete_tx.
-void run_tx(ExecContext& ctx, const Inst& inst, uint32_t mask) {
-  for_mbarriers(ctx, inst, 0, mask, AccessKind::atomic, [&](int l, uint32_t, Mbarrier& b) {
-    const auto bytes = static_cast<int32_t>(ctx.src<uint32_t>(inst.operand(1))[l]);
-    b.tx += inst.flags ? -bytes : bytes;
-    if (inst.flags) b.settle();
-  });
-}
-
-// flags of arrive: drop, expect_tx (the third operand is bytes, not a count), no_complete; aux: group of the address.
-constexpr uint32_t kDrop = 1, kExpectTx = 2, kNoComplete = 4;
-
-void run_arrive(ExecContext& ctx, const Inst& inst, uint32_t mask) {
-  const int address = static_cast<int>(inst.aux);
-  uint64_t state[kLanes] = {};
-  for_mbarriers(ctx, inst, address, mask, AccessKind::atomic, [&](int l, uint32_t offset, Mbarrier& b) {
-    state[l] = b.encode();
-    const uint32_t third = optional_value(ctx, inst, address + 1, l, 1);
-    const uint32_t count = (inst.flags & kExpectTx) ? 1 : third;
-    if (inst.flags & kExpectTx) b.tx += static_cast<int32_t>(third);
-    const bool too_many = count > b.pending || ((inst.flags & kNoComplete) && count == b.pending);
-    if (count == 0 || too_many) {
-      ctx.fault("barrier-misuse", l, offset,
-                fmt::format("mbarrier at offset {}: {} arrivals, but the phase expects {} more{}", offset, count, b.pending,
-                            (inst.flags & kNoComplete) ? " and .noComplete may not end it" : ""));
-      return;
-    }
-    b.pending -= count;
-    if (inst.flags & kDrop) b.expected -= std::min(b.expected, count);
-    b.settle();
-  });
-  if (ctx.fx.control != Control::next || address == 0 || inst.operand(0).kind != Operand::Kind::reg) return;
-  uint64_t* d = ctx.reg<uint64_t>(inst.operand(0).slot);
-  each_lane(mask, [&](int l) { d[l] = state[l]; });
-}
-
-/// flags: 1 parity.
-void run_wait(ExecContext& ctx, const Inst& inst, uint32_t mask) {
-  uint32_t done = 0;
-  for_mbarriers(ctx, inst, 1, mask, AccessKind::load, [&](int l, uint32_t, Mbarrier& b) {
-    const bool waited = inst.flags ? (ctx.src<uint32_t>(inst.operand(2))[l] & 1) != 0
-                                   : Mbarrier::decode(ctx.src<uint64_t>(inst.operand(2))[l]).phase;
-    // The phase asked about is over when the current one is another.
-    if (b.phase != waited) done |= 1u << l;
-  });
-  if (ctx.fx.control == Control::next) ctx.set_pred(inst.operand(0).slot, done, mask);
-}
-
-void run_pending_count(ExecContext& ctx, const Inst& inst, uint32_t mask) {
-  uint32_t* d = ctx.reg<uint32_t>(inst.operand(0).slot);
-  const uint64_t* state = ctx.src<uint64_t>(inst.operand(1));
-  each_lane(mask, [&](int l) { d[l] = Mbarrier::decode(state[l]).pending; });
-}
-
-std::string bind_mbarrier(Inst& inst, const Decoded& d) {
-  inst.op = inst.def ? inst.def->op : Op::invalid;
-  inst.type = Type::b64;
-  inst.timing = TimingClass::atoms;
-  const auto address_and_u32 = [&](int address) {
-    if (auto e = expect_address(inst, address); !e.empty()) return e;
-    inst.space = space_of(inst, d, address);
-    return address + 1 < inst.group_count ? expect_group(inst, address + 1, d, 32, false, false) : std::string{};
-  };
-  switch (inst.op) {
-    case Op::mbarrier_init: inst.exec = &run_init; return address_and_u32(0);
-    case Op::mbarrier_inval: inst.exec = &run_inval; return address_and_u32(0);
-    case Op::mbarrier_expect_tx: inst.exec = &run_tx; return address_and_u32(0);
-    case Op::mbarrier_complete_tx: inst.exec = &run_tx; inst.flags = 1; return address_and_u32(0);
-    case Op::mbarrier_arrive:
-    case Op::mbarrier_arrive_drop:
-      inst.exec = &run_arrive;
-      inst.flags = (inst.op == Op::mbarrier_arrive_drop ? kDrop : 0) | (d.has("expect_tx") ? kExpectTx : 0) | (d.has("noComplete") ? kNoComplete : 0);
-      inst.aux = inst.operand(0).kind == Operand::Kind::address ? 0 : 1;
-      if (inst.operand(0).kind == Operand::Kind::reg)
-        if (auto e = expect_group(inst, 0, d, 64, false, true); !e.empty()) return e;
-      return address_and_u32(static_cast<int>(inst.aux));
-    case Op::mbarrier_test_wait:
-    case Op::mbarrier_try_wait: {
-      inst.exec = &run_wait;
-      inst.timing = TimingClass::lds;
-      inst.flags = d.has("parity") ? 1 : 0;
-      if (auto e = expect_pred(inst, 0); !e.empty()) return e;
-      if (auto e = expect_address(inst, 1); !e.empty()) return e;
-      inst.space = space_of(inst, d, 1);
-      return expect_group(inst, 2, d, inst.flags ? 32 : 64, false, false);
-    }
-    case Op::mbarrier_pending_count:
-      inst.exec = &run_pending_count;
-      inst.timing = TimingClass::alu;
-      if (auto e = expect_group(inst, 0, d, 32, false, true); !e.empty()) return e;
-      return expect_group(inst, 1, d, 64, false, false);
-    default: return "not an mbarrier instruction";
-  }
-}
-
-/// Nothing runs before or after the one launch that is simulated.
-std::string bind_griddepcontrol(Inst& inst, const Decoded&) {
-  inst.op = Op::griddepcontrol;
-  inst.timing = TimingClass::nop;
-  inst.exec = &run_nothing;
-  return {};
-}
-
-constexpr std::string_view kSets =
-    "  .sem = { .acquire, .release, .relaxed };  .scope = { .cta, .cluster };  .ss = { .shared, .shared::cta, .shared::cluster };";
-
-std::string with_sets(std::string_view forms) { return std::string(forms) + std::string(kSets); }
-
 }  // namespace
 
 std::span<const InstDef> barrier_instructions() {
-  static const std::string expect_tx = with_sets("mbarrier.expect_tx{.sem.scope}{.ss}.b64 [addr], txCount;");
-  static const std::string complete_tx = with_sets("mbarrier.complete_tx{.sem.scope}{.ss}.b64 [addr], txCount;");
-  static const std::string init = with_sets("mbarrier.init{.ss}.b64 [addr], count;");
-  static const std::string inval = with_sets("mbarrier.inval{.ss}.b64 [addr];");
-  static const std::string arrive = with_sets(
-      "mbarrier.arrive{.sem.scope}{.ss}.b64 state, [addr]{, count};\n\nmbarrier.arrive{.sem.scope}{.ss}.b64 [addr]{, count};\n\n"
-      "mbarrier.arrive.expect_tx{.sem.scope}{.ss}.b64 state, [addr], tx_count;\n\n"
-      "mbarrier.arrive.noComplete{.sem.scope}{.ss}.b64 state, [addr], count;");
-  static const std::string drop = with_sets(
-      "mbarrier.arrive_drop{.sem.scope}{.ss}.b64 state, [addr]{, count};\n\n"
-      "mbarrier.arrive_drop.expect_tx{.sem.scope}{.ss}.b64 state, [addr], tx_count;\n\n"
-      "mbarrier.arrive_drop.noComplete{.sem.scope}{.ss}.b64 state, [addr], count;");
-  static const std::string test_wait = with_sets(
-      "mbarrier.test_wait{.sem.scope}{.ss}.b64 waitComplete, [addr], state;\n\nmbarrier.test_wait.parity{.sem.scope}{.ss}.b64 waitComplete, [addr], phaseParity;");
-  static const std::string try_wait = with_sets(
-      "mbarrier.try_wait{.sem.scope}{.ss}.b64 waitComplete, [addr], state{, suspendTimeHint};\n\n"
-      "mbarrier.try_wait.parity{.sem.scope}{.ss}.b64 waitComplete, [addr], phaseParity{, suspendTimeHint};");
   static const std::vector<InstDef> table = {
       {.base = "barrier",
        .syntax = "barrier{.cta}.sync{.aligned} a{, b};\n\nbarrier{.cta}.arrive{.aligned} a, b;\n\n"
@@ -265,26 +92,6 @@ std::span<const InstDef> barrier_instructions() {
        .op = Op::bar_sync, .bind = &bind_bar, .since = {1, 0, 0}, .manual = "Synchronization: bar", .doc = "barrier of the CTA's threads"},
       {.base = "bar", .syntax = "bar.warp.sync membermask;", .op = Op::bar_warp, .bind = &bind_bar_warp, .since = {6, 0, 30},
        .manual = "Synchronization: bar.warp.sync", .doc = "barrier of lanes of a warp"},
-      {.base = "mbarrier", .syntax = init, .op = Op::mbarrier_init, .bind = &bind_mbarrier, .since = {7, 0, 80},
-       .manual = "Synchronization: mbarrier.init", .doc = "start an mbarrier object"},
-      {.base = "mbarrier", .syntax = inval, .op = Op::mbarrier_inval, .bind = &bind_mbarrier, .since = {7, 0, 80},
-       .manual = "Synchronization: mbarrier.inval", .doc = "end an mbarrier object"},
-      {.base = "mbarrier", .syntax = expect_tx, .op = Op::mbarrier_expect_tx, .bind = &bind_mbarrier, .since = {8, 0, 90},
-       .manual = "Synchronization: mbarrier.expect_tx", .doc = "expect bytes in the current phase"},
-      {.base = "mbarrier", .syntax = complete_tx, .op = Op::mbarrier_complete_tx, .bind = &bind_mbarrier, .since = {8, 0, 90},
-       .manual = "Synchronization: mbarrier.complete_tx", .doc = "report bytes as done"},
-      {.base = "mbarrier", .syntax = arrive, .op = Op::mbarrier_arrive, .bind = &bind_mbarrier, .since = {7, 0, 80},
-       .manual = "Synchronization: mbarrier.arrive", .doc = "arrive; the state tells the phase"},
-      {.base = "mbarrier", .syntax = drop, .op = Op::mbarrier_arrive_drop, .bind = &bind_mbarrier, .since = {7, 0, 80},
-       .manual = "Synchronization: mbarrier.arrive_drop", .doc = "arrive and take no part in later phases"},
-      {.base = "mbarrier", .syntax = test_wait, .op = Op::mbarrier_test_wait, .bind = &bind_mbarrier, .since = {7, 0, 80},
-       .manual = "Synchronization: mbarrier.test_wait", .doc = "is the phase over"},
-      {.base = "mbarrier", .syntax = try_wait, .op = Op::mbarrier_try_wait, .bind = &bind_mbarrier, .since = {7, 8, 90},
-       .manual = "Synchronization: mbarrier.try_wait", .doc = "is the phase over; the hardware may suspend the thread"},
-      {.base = "mbarrier", .syntax = "mbarrier.pending_count.b64 count, state;", .op = Op::mbarrier_pending_count, .bind = &bind_mbarrier,
-       .since = {7, 0, 80}, .manual = "Synchronization: mbarrier.pending_count", .doc = "arrivals missing in a state"},
-      {.base = "griddepcontrol", .syntax = "griddepcontrol.action;  .action = { .launch_dependents, .wait };", .op = Op::griddepcontrol,
-       .bind = &bind_griddepcontrol, .since = {7, 8, 90}, .manual = "Synchronization: griddepcontrol", .doc = "programmatic dependent launch"},
   };
   return table;
 }

@@ -63,7 +63,9 @@ std::span<const InstDef> convert_instructions();     // cvt
 std::span<const InstDef> memory_instructions();      // ld, st, atom, red, prefetch, fence, membar, ...
 std::span<const InstDef> async_instructions();       // cp.async and its groups
 std::span<const InstDef> bulk_instructions();        // cp.async.bulk, cp.async.bulk.tensor, reductions, tensormap
-std::span<const InstDef> barrier_instructions();     // bar, barrier, mbarrier
+std::span<const InstDef> barrier_instructions();     // bar, barrier
+std::span<const InstDef> mbarrier_instructions();
+std::span<const InstDef> cluster_instructions();     // mapa, barrier.cluster, st.async, setmaxnreg, griddepcontrol, ...
 std::span<const InstDef> control_instructions();     // bra, ret, exit, trap, nanosleep, ...
 std::span<const InstDef> matrix_instructions();      // mma, wmma, ldmatrix, stmatrix, movmatrix
 

@@ -212,10 +212,19 @@ std::string bind_createpolicy(Inst& inst, const Decoded& d) {
   return {};
 }
 
-/// Lanes and warps execute in program order here, so fences order nothing further; they take time.
+/// fence.proxy.async: what was written to shared memory becomes visible to the asynchronous proxy.
+void run_proxy_fence(ExecContext& ctx, const Inst&, uint32_t) { ctx.fx.issued |= Effects::kProxyFence; }
+
+/// Lanes and warps execute in program order here, so other fences order nothing further; they take time.
 std::string bind_fence(Inst& inst, const Decoded& d) {
   inst.op = Op::fence;
   inst.exec = &run_nothing;
+  if (d.value("proxykind").starts_with("async")) {
+    inst.op = Op::fence_proxy;
+    inst.timing = TimingClass::fence_proxy;
+    if (d.value("proxykind") != "async.global") inst.exec = &run_proxy_fence;
+    return {};
+  }
   inst.timing = d.has("cta") || d.has("mbarrier_init") || d.has("proxy") || d.value("proxykind") != "" ? TimingClass::membar_cta
                                                                                                        : TimingClass::membar_gl;
   return {};

@@ -1,4 +1,4 @@
-// mov, prmt, cvta, isspacep, mapa and the warp exchanges shfl, vote, match, redux, activemask, elect (PTX ISA, "Data
+// mov, prmt, cvta, isspacep and the warp exchanges shfl, vote, match, redux, activemask, elect (PTX ISA, "Data
 // Movement and Conversion Instructions" and "Parallel Synchronization and Communication Instructions").
 #include <fmt/format.h>
 
@@ -31,6 +31,14 @@ void run_mov64(ExecContext& ctx, const Inst& inst, uint32_t mask) {
   } else {
     each_lane(mask, [&](int l) { d[l] = a[l]; });
   }
+}
+
+/// The address of a shared variable carries the CTA's rank in the cluster (isa/exec/shared_address.h).
+template <class T>
+void run_mov_shared(ExecContext& ctx, const Inst& inst, uint32_t mask) {
+  T* d = ctx.reg<T>(inst.operand(0).slot);
+  const T value = ctx.src<T>(inst.operand(1))[0] | T{ctx.cluster_rank} << SharedAddress::kRankShift;
+  each_lane(mask, [&](int l) { d[l] = value; });
 }
 
 void run_mov128(ExecContext& ctx, const Inst& inst, uint32_t mask) {
@@ -156,6 +164,8 @@ std::string bind_mov(Inst& inst, const Decoded& d) {
   if (a.kind == Operand::Kind::reg && is_special(d, a.slot)) inst.timing = TimingClass::s2r;
   if (auto e = expect_value(a, d, width, false, "operand 2"); !e.empty()) return e;
   inst.exec = width <= 32 ? &run_mov32 : width == 64 ? &run_mov64 : &run_mov128;
+  if (a.kind == Operand::Kind::constant && a.symbol >= 0 && a.space == Space::shared && width >= 32)
+    inst.exec = width == 64 ? &run_mov_shared<uint64_t> : &run_mov_shared<uint32_t>;
   return {};
 }
 
@@ -227,7 +237,8 @@ uint64_t window_of(Space space) {
 void run_cvta(ExecContext& ctx, const Inst& inst, uint32_t mask) {
   const Operand& a = inst.operand(1);
   const bool to = (inst.flags & 1) != 0;
-  const uint64_t window = inst.aux;
+  const bool own_variable = inst.space == Space::shared && a.kind == Operand::Kind::constant && a.symbol >= 0;
+  const uint64_t window = inst.aux + (own_variable ? uint64_t{ctx.cluster_rank} << SharedAddress::kRankShift : 0);
   const auto convert = [&](uint64_t v) { return !window ? v : to ? v & ((1ull << 40) - 1) : v + window; };
   if (bits(inst.type) == 64) {
     uint64_t* d = ctx.reg<uint64_t>(inst.operand(0).slot);
@@ -280,28 +291,6 @@ std::string bind_isspacep(Inst& inst, const Decoded& d) {
   return expect_value(inst.operand(1), d, 64, false, "operand 2");
 }
 
-/// The own CTA's address: without clusters of several CTAs there is no other.
-void run_mapa(ExecContext& ctx, const Inst& inst, uint32_t mask) {
-  const uint32_t* rank = ctx.src<uint32_t>(inst.operand(2));
-  each_lane(mask, [&](int l) {
-    if (rank[l] != ctx.cluster_rank && ctx.fx.control == Control::next)
-      ctx.fault("illegal-instruction", l, rank[l], fmt::format("mapa names CTA {} of the cluster, but only the own CTA ({}) can be addressed", rank[l], ctx.cluster_rank));
-  });
-  if (ctx.fx.control != Control::next) return;
-  if (bits(inst.type) == 64) run_mov64(ctx, inst, mask);
-  else run_mov32(ctx, inst, mask);
-}
-
-std::string bind_mapa(Inst& inst, const Decoded& d) {
-  inst.op = Op::mapa;
-  inst.type = d.type();
-  inst.timing = TimingClass::alu;
-  inst.exec = &run_mapa;
-  for (int g = 0; g < 2; ++g)
-    if (auto e = expect_group(inst, g, d, bits(inst.type), false, g == 0); !e.empty()) return e;
-  return expect_group(inst, 2, d, 32, false, false);
-}
-
 constexpr std::string_view kMov =
     "mov.type d, a;  .type = { .pred, .b8, .b16, .b32, .b64, .b128, .u16, .u32, .u64, .s16, .s32, .s64, .f16, .f16x2, .bf16, .bf16x2, .f32, .f64 };";
 constexpr std::string_view kSpaces =
@@ -322,8 +311,6 @@ std::span<const InstDef> move_instructions() {
          .doc = "convert between an address in a state space and a generic one"},
         {.base = "isspacep", .syntax = isspacep, .op = Op::isspacep, .bind = &bind_isspacep, .since = {2, 0, 0},
          .manual = "Data Movement: isspacep", .doc = "does a generic address lie in a state space"},
-        {.base = "mapa", .syntax = "mapa{.space}.type d, a, b;  .space = { .shared::cluster };  .type = { .u32, .u64 };", .op = Op::mapa,
-         .bind = &bind_mapa, .since = {7, 8, 90}, .manual = "Data Movement: mapa", .doc = "address in another CTA of the cluster"},
     };
     for (const InstDef& def : exchange_instructions()) t.push_back(def);
     return t;

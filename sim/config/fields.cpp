@@ -25,6 +25,10 @@ constexpr Section kSections[] = {
     {"l2", "L2 cache"},
     {"dram", "device memory"},
     {"launch", "launch and drain"},
+    {"wgmma", "warpgroup matrix instructions"},
+    {"tma", "TMA engine: bulk and tensor copies"},
+    {"mbarrier", "mbarriers in shared memory"},
+    {"cluster", "clusters and distributed shared memory"},
     {"timing", "warp instructions by class"},
     {"mma", "matrix instructions by shape and types"},
 };
@@ -33,7 +37,9 @@ constexpr Section kSections[] = {
 struct ClassRow {
   TimingClass timing;
   std::string_view name, doc;
+  uint32_t since_sm = 0;
 };
+constexpr uint32_t kHopper = 90;
 constexpr ClassRow kClasses[] = {
     {TimingClass::nop, "nop", "NOP"},
     {TimingClass::alu, "alu", "integer add, logic, shift, select, byte permute, move (ALU pipe)"},
@@ -72,6 +78,18 @@ constexpr ClassRow kClasses[] = {
     {TimingClass::atomg, "atomg", "atomic on global memory with a result"},
     {TimingClass::red, "red", "reduction on global memory"},
     {TimingClass::ldgsts, "ldgsts", "cp.async (global to shared memory)"},
+    {TimingClass::mbarrier_arrive, "mbarrier_arrive", "mbarrier operations but waits", kHopper},
+    {TimingClass::mbarrier_wait, "mbarrier_wait", "mbarrier test_wait and try_wait, without the waiting", kHopper},
+    {TimingClass::fence_proxy, "fence_proxy", "fence.proxy.async of shared or global memory", kHopper},
+    {TimingClass::bar_cluster, "bar_cluster", "cluster barrier instruction, without the waiting", kHopper},
+    {TimingClass::setmaxnreg, "setmaxnreg", "change of the warp's register count", kHopper},
+    {TimingClass::tma, "tma", "hands a bulk copy to the TMA engine", kHopper},
+    {TimingClass::tma_wait, "tma_wait", "commit and wait of bulk groups, without the waiting", kHopper},
+    {TimingClass::lds_remote, "lds_remote", "load from another CTA's shared memory, beyond the way there and back", kHopper},
+    {TimingClass::sts_remote, "sts_remote", "store to another CTA's shared memory", kHopper},
+    {TimingClass::wgmma, "wgmma", "issue of wgmma.mma_async", kHopper},
+    {TimingClass::wgmma_wait, "wgmma_wait", "wgmma.wait_group, without the waiting", kHopper},
+    {TimingClass::wgmma_fence, "wgmma_fence", "wgmma.fence", kHopper},
     {TimingClass::nanosleep, "nanosleep", "nanosleep"},
 };
 // none costs nothing and mma has its own rows.
@@ -86,8 +104,9 @@ struct Builder {
   void add(std::string_view section, Part Machine::*part, std::string_view key, T Part::*member,
            std::string_view unit, double min, double max, std::string_view doc) {
     out.push_back({fmt::format("{}.{}", section, key), std::string(unit), std::string(doc), min, max,
-                   [part, member](Machine& m) { return Slot(&(m.*part.*member)); }});
+                   [part, member](Machine& m) { return Slot(&(m.*part.*member)); }, since_sm});
   }
+  uint32_t since_sm = 0;  // of the fields that follow
 };
 
 void add_chip(Builder& b) {
@@ -99,6 +118,9 @@ void add_chip(Builder& b) {
   add("sms_per_tpc", &Chip::sms_per_tpc, "", 1, 64, "SMs of a texture processing cluster");
   add("tpcs_per_gpc", &Chip::tpcs_per_gpc, "", 1, 64, "TPCs of a graphics processing cluster");
   add("partitions", &Chip::partitions, "", 1, 16, "chip partitions, each with its part of L2");
+  b.since_sm = kHopper;
+  add("gpc_sms", &Chip::gpc_sms, "SMs", 1, 1024, "SMs of each GPC: a cluster lies in one");
+  b.since_sm = 0;
   add("clock_mhz", &Chip::clock_mhz, "MHz", 1, 10000, "SM clock; used for times only, never for cycles");
 }
 
@@ -245,6 +267,51 @@ void add_memory(Builder& b) {
          "extra for a warp's first instruction on a cold SM (constant bank, descriptors)");
 }
 
+void add_hopper(Builder& b) {
+  b.since_sm = kHopper;
+  const auto wgmma = [&](auto... args) { b.add("wgmma", &Machine::wgmma, args...); };
+  wgmma("cycles_per_column", &Wgmma::cycles_per_column, "cycles", 0.01, 64,
+        "of the four tensor cores for each column of D; K of an instruction is 32 bytes of dense A for every type");
+  wgmma("rs_min_cycles", &Wgmma::rs_min_cycles, "cycles", 0, 1024, "least interval when A comes from registers");
+  wgmma("ss_overhead_cycles", &Wgmma::ss_overhead_cycles, "cycles", 0, 1024,
+        "added to the time in which operands stream from shared memory");
+  wgmma("port_left", &Wgmma::port_left, "", 0.001, 1, "share of the shared-memory port that other accesses get at least");
+  wgmma("latency", &Wgmma::latency, "cycles", 0, kBig, "from the end of an instruction's interval to its result");
+
+  const auto tma = [&](auto... args) { b.add("tma", &Machine::tma, args...); };
+  tma("issue_cycles", &Tma::issue_cycles, "cycles", 0, kBig, "between two bulk instructions that the engine takes");
+  tma("start_cycles", &Tma::start_cycles, "cycles", 0, kBig, "from issue to the first request, descriptor at hand");
+  tma("descriptors", &Tma::descriptors, "", 1, 4096, "tensor maps at hand in the engine");
+  tma("descriptor_cycles", &Tma::descriptor_cycles, "cycles", 0, kBig, "for a tensor map that is in the cache behind");
+  tma("cached_descriptors", &Tma::cached_descriptors, "", 1, 1 << 20,
+      "tensor maps in that cache, kernel parameters among them; others come from L2");
+  tma("row_cycles", &Tma::row_cycles, "cycles", 0, 1024, "of request generation for each row of a box, at least");
+  tma("request_bytes_per_cycle", &Tma::request_bytes_per_cycle, "B/cycle", 1, 65536, "rate of request generation");
+  tma("max_bytes_in_flight", &Tma::max_bytes_in_flight, "B", 32, 1 << 28, "bytes asked for and not arrived");
+  tma("load_cycles", &Tma::load_cycles, "cycles", 0, kBig, "from the last byte's arrival to its mbarrier");
+  tma("store_cycles", &Tma::store_cycles, "cycles", 0, kBig, "from issue to the first read of shared memory");
+  tma("store_done_cycles", &Tma::store_done_cycles, "cycles", 0, kBig, "from the last read to the bulk group's completion");
+  tma("reduce_bytes_per_cycle", &Tma::reduce_bytes_per_cycle, "B/cycle", 1, 65536, "read from shared memory for reductions");
+  tma("store_bytes_per_cycle", &Tma::store_bytes_per_cycle, "B/cycle", 1, 65536, "read from shared memory for stores");
+  tma("multicast_cycles", &Tma::multicast_cycles, "cycles", 0, kBig, "added to the latency of a multicast load");
+
+  const auto mbarrier = [&](auto... args) { b.add("mbarrier", &Machine::mbarrier, args...); };
+  mbarrier("arrive_cycles", &MbarrierUnitTiming::arrive_cycles, "cycles", 0, kBig, "from an arrive's issue to the end of its phase");
+  mbarrier("wake_cycles", &MbarrierUnitTiming::wake_cycles, "cycles", 0, kBig,
+           "from the end of a phase to the next issue of a warp suspended in try_wait");
+  mbarrier("suspend_cycles", &MbarrierUnitTiming::suspend_cycles, "cycles", 1, 1e9, "time limit of try_wait without a hint");
+
+  const auto cluster = [&](auto... args) { b.add("cluster", &Machine::cluster, args...); };
+  cluster("barrier_cycles", &ClusterTiming::barrier_cycles, "cycles", 0, kBig,
+          "from the last arrival at the cluster barrier to the first issue of a waiter");
+  cluster("remote_cycles", &ClusterTiming::remote_cycles, "cycles", 1, kBig, "one way to another CTA's shared memory");
+  cluster("bytes_per_cycle", &ClusterTiming::bytes_per_cycle, "B/cycle", 0.1, 65536,
+          "between an SM and other CTAs' shared memory");
+  cluster("max_size", &ClusterTiming::max_size, "CTAs", 1, 64, "largest portable cluster");
+  cluster("launch_cycles", &ClusterTiming::launch_cycles, "cycles", 0, kBig, "added to the start of CTAs of a cluster");
+  b.since_sm = 0;
+}
+
 struct OpMember {
   std::string_view name, unit, doc;
   uint32_t OpTiming::*member;
@@ -263,7 +330,7 @@ void add_timing(Builder& b) {
                        fmt::format("{}: {}", row.doc, m.doc), 0, kBig,
                        [c = row.timing, p = m.member](Machine& machine) {
                          return Slot(&(machine.timing[static_cast<size_t>(c)].*p));
-                       }});
+                       }, row.since_sm});
     }
   }
 }
@@ -303,6 +370,7 @@ const std::vector<Field>& fields() {
     add_shared(b);
     add_l1(b);
     add_memory(b);
+    add_hopper(b);
     add_timing(b);
     return std::move(b.out);
   }();
@@ -313,7 +381,7 @@ std::vector<Field> mma_fields(const std::string& row) {
   std::vector<Field> out;
   for (const MmaMember& m : kMmaMembers) {
     out.push_back({fmt::format("mma.{}.{}", row, m.name), std::string(m.unit), std::string(m.doc), m.min,
-                   m.max, [row, p = m.member](Machine& machine) { return Slot(&(machine.mma[row].*p)); }});
+                   m.max, [row, p = m.member](Machine& machine) { return Slot(&(machine.mma[row].*p)); }, 0});
   }
   return out;
 }

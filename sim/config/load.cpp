@@ -247,6 +247,7 @@ private:
   void fill(const Field& field, const RawMachine& raw, const std::string& key) {
     const auto it = raw.values.find(key);
     if (it == raw.values.end()) {
+      if (machine_.chip.sm < field.since_sm) return;
       diags_.error(kKind, {raw.path, 1, 1},
                    fmt::format("found no value for {}, expected {{ value = ..., source = \"...\" }} ({})",
                                key, field.doc));

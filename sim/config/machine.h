@@ -38,6 +38,7 @@ struct Chip {
   std::string generation;  // volta turing ampere ada hopper blackwell: selects tensor-core arithmetic
   uint32_t sm = 0;         // compute capability times 10
   uint32_t sms = 0, sms_per_tpc = 0, tpcs_per_gpc = 0, partitions = 0;
+  std::vector<uint32_t> gpc_sms;  // SMs of each GPC that is on: a cluster lies in one (sm_90 and later)
   double clock_mhz = 0;    // for time_us only
 };
 
@@ -114,6 +115,46 @@ struct Dram {
   uint64_t tlb_page_bytes = 0;
 };
 
+/// wgmma: one instruction of a warpgroup on the four tensor cores (sm_90).
+struct Wgmma {
+  double cycles_per_column = 0;    // of the tensor cores for each column of D, any type (K is 32 bytes of dense A)
+  uint32_t rs_min_cycles = 0;      // least interval when A comes from registers
+  uint32_t ss_overhead_cycles = 0; // added to the time in which the operands stream from shared memory, before the two are compared
+  double port_left = 0;            // share of the shared-memory port that other accesses get at least
+  uint32_t latency = 0;            // from the end of the interval to the result
+};
+
+/// The TMA engine of an SM.
+struct Tma {
+  uint32_t issue_cycles = 0;       // between two bulk instructions that it takes
+  uint32_t start_cycles = 0;       // from issue to the first request, descriptor at hand
+  uint32_t descriptors = 0;        // descriptors at hand in the engine
+  uint32_t descriptor_cycles = 0;  // for one that is not, but is in the cache behind
+  uint32_t cached_descriptors = 0; // entries of that cache; one that misses it comes from L2. Kernel parameters are in it
+  double row_cycles = 0;           // of request generation for each row of a box ...
+  double request_bytes_per_cycle = 0;  // ... or its bytes at this rate, whichever is longer
+  uint32_t max_bytes_in_flight = 0;
+  uint32_t load_cycles = 0;        // from the last byte's arrival at the SM to the mbarrier
+  uint32_t store_cycles = 0;       // from issue to the first read of shared memory
+  uint32_t store_done_cycles = 0;  // from the last read (.read) to the completion of the bulk group
+  double store_bytes_per_cycle = 0, reduce_bytes_per_cycle = 0;  // read from shared memory
+  uint32_t multicast_cycles = 0;   // added per further CTA that a request is delivered to
+};
+
+struct MbarrierUnitTiming {
+  uint32_t arrive_cycles = 0;      // from an arrive's issue to the end of the phase that it ends
+  uint32_t wake_cycles = 0;        // from the end of a phase to the issue of a warp suspended in try_wait
+  uint32_t suspend_cycles = 0;     // time limit of try_wait without a hint
+};
+
+struct ClusterTiming {
+  uint32_t barrier_cycles = 0;     // last arrival to the issue of the waiters
+  uint32_t remote_cycles = 0;      // one way to another CTA's shared memory
+  double bytes_per_cycle = 0;      // per SM, to other CTAs' shared memory
+  uint32_t max_size = 0;           // CTAs of a cluster (portable limit)
+  uint32_t launch_cycles = 0;      // added when CTAs start as a cluster
+};
+
 struct LaunchCost {
   uint32_t overhead_cycles = 0;   // sm__cycles_elapsed.max less the cycles in which the SM is active, one CTA, ncu --cache-control all
   uint32_t start_cycles = 0;      // part of it before the first instruction
@@ -134,6 +175,10 @@ struct Machine {
   L2Cache l2;
   Dram dram;
   LaunchCost launch;
+  Wgmma wgmma;          // these four: sm_90 and later
+  Tma tma;
+  MbarrierUnitTiming mbarrier;
+  ClusterTiming cluster;
   std::array<OpTiming, static_cast<size_t>(isa::TimingClass::count)> timing{};
   std::map<std::string, MmaTiming> mma;  // key: shape.d.a[.b], for example "m16n8k16.f32.f16"
 

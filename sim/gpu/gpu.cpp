@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <atomic>
 #include <barrier>
+#include <bit>
 #include <chrono>
 #include <mutex>
 #include <thread>
@@ -66,6 +67,15 @@ class SmPool {
 };
 
 /// CTAs talk to each other through global memory in the middle of a kernel: their order must not depend on threads.
+/// The kernel needs clusters, mbarriers, bulk copies or wgmma.
+bool is_asynchronous(const isa::Kernel& kernel) {
+  return std::any_of(kernel.insts.begin(), kernel.insts.end(), [](const isa::Inst& inst) {
+    using O = isa::Op;
+    return (inst.op >= O::cp_async_mbarrier_arrive && inst.op <= O::red_async) || (inst.op >= O::mbarrier_init && inst.op <= O::mbarrier_pending_count) ||
+           inst.op == O::barrier_cluster_arrive || inst.op == O::barrier_cluster_wait || inst.op == O::mapa || inst.op == O::setmaxnreg || inst.op >= O::wgmma_mma;
+  });
+}
+
 bool communicates(const isa::Kernel& kernel) {
   for (const isa::Inst& inst : kernel.insts) {
     if ((inst.op == isa::Op::atom || inst.op == isa::Op::red) && inst.space != isa::Space::shared) return true;
@@ -105,7 +115,33 @@ void exchange(std::vector<std::unique_ptr<Sm>>& sms, MemorySystem& memory, std::
     sm->outbox.clear();
   }
   std::stable_sort(all.begin(), all.end(), [](const MemRequest& a, const MemRequest& b) { return a.cycle != b.cycle ? a.cycle < b.cycle : a.sm < b.sm; });
-  for (const MemRequest& request : all) sms[request.sm]->respond(request.id, memory.serve(request));
+  for (const MemRequest& request : all) {
+    const Cycle at = memory.serve(request);
+    sms[request.sm]->respond(request.id, at);
+    if (const auto job = sms[request.sm]->multicast_job(request.id)) {
+      uint64_t told[4] = {};  // SMs with two CTAs of the cluster get the line once
+      for (uint32_t m = job->copy.cta_mask; m; m &= m - 1) {
+        const uint32_t sm = job->cluster->members[static_cast<size_t>(std::countr_zero(m))].sm;
+        if (told[sm / 64 % 4] >> sm % 64 & 1) continue;
+        told[sm / 64 % 4] |= 1ull << sm % 64;
+        sms[sm]->multicast_arrival(job, at);
+      }
+    }
+  }
+}
+
+/// Messages between the SMs of a cluster: in (cycle, SM, sequence) order.
+void exchange_messages(std::vector<std::unique_ptr<Sm>>& sms, std::vector<ClusterMessage>& all) {
+  all.clear();
+  for (auto& sm : sms) {
+    std::move(sm->cluster_outbox.begin(), sm->cluster_outbox.end(), std::back_inserter(all));
+    sm->cluster_outbox.clear();
+  }
+  std::stable_sort(all.begin(), all.end(), [](const ClusterMessage& a, const ClusterMessage& b) { return a.cycle < b.cycle; });
+  for (ClusterMessage& message : all) {
+    Sm& to = *sms[message.sm];
+    to.receive(std::move(message));
+  }
 }
 
 class Simulation {
@@ -116,21 +152,28 @@ class Simulation {
   }
 
   bool run() {
-    const uint32_t threads = communicates(*run_.kernel) ? 1 : std::max<uint32_t>(1, options_.threads);
+    const bool alone = communicates(*run_.kernel) || run_.cluster_size > 1;
+    const uint32_t threads = alone ? 1 : std::max<uint32_t>(1, options_.threads);
     SmPool pool(sms_, threads);
     scheduler_.place_first(sms_);
     std::vector<MemRequest> requests;
+    std::vector<ClusterMessage> messages;
+    Cycle longest = memory_.min_latency();
+    if (run_.cluster_size > 1) longest = std::min<Cycle>(longest, std::max<uint32_t>(1, run_.machine->cluster.remote_cycles));
+    uint32_t rounds = 0;
     Cycle now = 0;
     while (true) {
       Cycle next = kNever;
       for (const auto& sm : sms_) next = std::min(next, sm->next_event());
       if (next == kNever) break;
       now = next;
-      Cycle quantum = memory_.min_latency();
+      if (run_.asynchronous && ++rounds % kIdleCheck == 0 && all_idle()) break;
+      Cycle quantum = longest;
       if (!scheduler_.all_placed()) quantum = std::min<Cycle>(quantum, std::max<uint32_t>(1, run_.machine->launch.cta_cycles));
       pool.run(now + quantum);
       if (collect_faults()) return false;
       exchange(sms_, memory_, requests);
+      if (run_.asynchronous) exchange_messages(sms_, messages);
       scheduler_.refill(sms_);
       tell_progress(now);
     }
@@ -167,6 +210,10 @@ class Simulation {
   }
 
  private:
+  static constexpr uint32_t kIdleCheck = 64;  // quanta between looks for a deadlock of suspended waits
+  bool all_idle() const {
+    return std::all_of(sms_.begin(), sms_.end(), [](const auto& sm) { return sm->idle() || sm->idle_waiting(); });
+  }
   bool collect_faults() {
     for (const auto& sm : sms_)
       for (const Diagnostic& fault : sm->faults) diags_.add(fault);
@@ -219,11 +266,15 @@ SimResult simulate(const isa::Module& module, const isa::Kernel& kernel, const i
   if (diags.has_errors()) return result;
   result.occupancy = compute_occupancy(kernel, launch, result.program.registers, machine, {module.path, kernel.line, 1}, diags);
   if (diags.has_errors()) return result;
+  isa::LaunchInfo info = launch;
+  info.registers_per_thread = result.occupancy.registers_per_thread;
   KernelRun run;
   run.module = &module;
   run.kernel = &kernel;
   run.program = &result.program;
-  run.launch = &launch;
+  run.launch = &info;
+  run.asynchronous = is_asynchronous(kernel);
+  run.cluster_size = static_cast<uint32_t>(launch.cluster.count());
   run.machine = &machine;
   run.values_known = options.mode == Mode::full;
   run.warps_per_cta = result.occupancy.warps_per_cta;

@@ -173,9 +173,9 @@ bool Selector::select_expansion(int32_t i) {
       for (int k = 0; k < (inst.op == Op::bfe ? 3 : 4); ++k) last = step(i, TimingClass::alu, {last});
       emit_result(i, TimingClass::alu, {last});
     } else if (zero) {
-      emit_result(i, TimingClass::alu, uses);
+      emit_result(i, alu(i), uses);
     } else {
-      emit_result(i, TimingClass::alu, {step(i, TimingClass::alu, uses)});
+      emit_result(i, alu(i), {step(i, alu(i), uses)});
     }
     return true;
   }

@@ -181,10 +181,25 @@ namespace {
 bool uniform_datapath_op(Op op) {
   switch (op) {
     case Op::add: case Op::sub: case Op::mul_lo: case Op::mad_lo: case Op::shl: case Op::shr: case Op::and_: case Op::or_:
-    case Op::xor_: case Op::not_: case Op::selp: case Op::setp: case Op::mov: case Op::lop3: case Op::min: case Op::max:
+    case Op::xor_: case Op::not_: case Op::selp: case Op::setp: case Op::mov: case Op::lop3: case Op::min: case Op::max: case Op::bfe:
       return true;
     default: return false;
   }
+}
+
+/// 64-bit operations that descriptors of wgmma are made with.
+bool uniform_wide_op(const Inst& inst) {
+  switch (inst.op) {
+    case Op::add: case Op::sub: case Op::and_: case Op::or_: case Op::xor_: case Op::shl: case Op::shr: case Op::mov: return true;
+    case Op::cvt: return isa::bits(inst.type2) == 32 && !isa::is_float(inst.type2);
+    default: return false;
+  }
+}
+
+/// A lane's value for the whole warp: R2UR (ptxas keeps no SHFL for it).
+bool broadcasts(const Function& fn, const Inst& inst) {
+  return fn.sm >= 90 && inst.op == Op::shfl && has_mod(inst, "idx") && inst.guard < 0 && inst.group(0).size() == 1 &&
+         inst.operand(2).kind == Operand::Kind::constant;
 }
 
 // Registers whose lanes agree: made of parameters, block indices and constants where control is uniform.
@@ -194,6 +209,7 @@ std::vector<uint8_t> equal_in_all_lanes(Function& fn) {
     if (s.slot >= 0 && (s.name.starts_with("%tid") || s.name.starts_with("%lane"))) same[s.slot] = 0;
   const auto varies = [&](int32_t i) {
     const Inst& inst = fn.inst(i);
+    if (broadcasts(fn, inst)) return fn.blocks[fn.block_of(i)].divergent;
     const MemoryRole role = memory_role(inst);
     if (role.kind != MemoryKind::none) return true;
     switch (inst.op) {
@@ -246,11 +262,14 @@ void find_uniform(Function& fn) {
   // Only chains that start from constants (loop counters, stage offsets) move there as a whole; what comes from
   // parameters and block indices mixes with per-thread values at once and stays in vector registers.
   std::vector<uint8_t>& uniform = fn.uniform;
+  const int most_words = fn.sm >= 90 ? 2 : 1;
   for (int32_t reg = 0; reg < fn.reg_count; ++reg)
-    uniform[reg] = same[reg] && !fn.special[reg] && !fn.def_list[reg].empty() && fn.reg_words[reg] <= 1 && reg != fn.carry_reg();
+    uniform[reg] = same[reg] && !fn.special[reg] && !fn.def_list[reg].empty() && fn.reg_words[reg] <= most_words && reg != fn.carry_reg();
   const auto fits = [&](int32_t i) {
     const Inst& inst = fn.inst(i);
-    if (!uniform_datapath_op(inst.op) || inst.guard >= 0 || isa::bits(inst.type) > 32 || isa::is_float(inst.type)) return false;
+    if (broadcasts(fn, inst)) return true;
+    if (inst.guard >= 0 || isa::is_float(inst.type)) return false;
+    if (isa::bits(inst.type) > 32 ? !uniform_wide_op(inst) : !uniform_datapath_op(inst.op)) return false;
     return std::all_of(fn.insts[i].uses.begin(), fn.insts[i].uses.end(), [&](int32_t reg) { return uniform[reg] != 0; });
   };
   std::vector<std::vector<int32_t>> users(fn.reg_count);
@@ -266,6 +285,11 @@ void find_uniform(Function& fn) {
       if (keep && reg >= static_cast<int32_t>(fn.kernel.slot_count))
         keep = std::all_of(users[reg].begin(), users[reg].end(), [&](int32_t i) {
           return fn.inst(i).op == Op::selp && !fn.insts[i].defs.empty() && uniform[fn.insts[i].defs[0]];
+        });
+      // 64 bits are worth it for descriptors only.
+      if (keep && fn.reg_words[reg] == 2)
+        keep = std::all_of(users[reg].begin(), users[reg].end(), [&](int32_t i) {
+          return is_wgmma(fn.inst(i).op) || (!fn.insts[i].defs.empty() && uniform[fn.insts[i].defs[0]]);
         });
       if (!keep) { uniform[reg] = 0; changed = true; }
     }

@@ -171,7 +171,7 @@ int32_t Selector::emit(int32_t i, TimingClass timing, Values uses, bool flexible
   op.inst = i;
   op.block = fn_.block_of(i);
   op.uses = std::move(uses);
-  const ValueId temp = fn_.temporary(1);
+  const ValueId temp = fn_.temporary(timing == TimingClass::uniform ? 0 : 1);
   op.defs = {temp};
   fn_.values[temp].op = static_cast<int32_t>(fn_.ops.size());
   fn_.insts[i].ops.push_back(static_cast<int32_t>(fn_.ops.size()));

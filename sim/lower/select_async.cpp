@@ -19,15 +19,16 @@ void Selector::add_moved_to_uniform(Values& to, ValueId id, int32_t user) {
   if (!once) {
     Values from;
     add_value(from, id, user);
-    to.push_back(step(user, TimingClass::uniform, from));
+    for (int k = 0; k < value.words; ++k) to.push_back(step(user, TimingClass::uniform, from));
     return;
   }
   auto [it, fresh] = moved_to_uniform_.try_emplace(id, -1);
   if (fresh) {
     Values from;
     add_value(from, id, user);
-    it->second = add_extra(fn_.block_of(value.def), value.def, TimingClass::uniform, std::move(from));
+    for (int k = 0; k < value.words; ++k) it->second = add_extra(fn_.block_of(value.def), value.def, TimingClass::uniform, from);
   }
+  if (it->second < 0) return;
   if (fn_.block_of(value.def) == fn_.block_of(user)) to.push_back(fn_.ops[it->second].defs[0]);
 }
 
@@ -109,7 +110,11 @@ void Selector::select_wgmma(int32_t i) {
   for (int g = 1; g < inst.group_count; ++g) {
     if (g == 1 && inst.group(1).size() > 1) add_tuple(uses, g, i);
     else
-      for (const Operand& operand : inst.group(g)) add_reads(uses, operand, i);
+      for (const Operand& operand : inst.group(g)) {
+        const Source s = source(operand, i);
+        if (!s.constant && operand.bit_width == 64) add_in_uniform(uses, operand, i);  // a descriptor
+        else if (!s.constant) add_value(uses, s.id, i);
+      }
   }
   emit_result(i, TimingClass::wgmma, uses);
 }
@@ -170,6 +175,10 @@ bool Selector::select_async(int32_t i) {
     case Op::fence_proxy:
       if (has_mod(inst, "async")) emit(i, TimingClass::membar_cta, {});
       emit_result(i, inst.timing, {});
+      return true;
+    case Op::shfl:
+      if (alu(i) != TimingClass::uniform) return false;
+      emit_result(i, TimingClass::uniform, reads(i, 1));
       return true;
     default: return false;
   }

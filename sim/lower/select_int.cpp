@@ -51,6 +51,10 @@ void Selector::select_add(int32_t i) {
 
 void Selector::select_add64(int32_t i) {
   const Inst& inst = fn_.inst(i);
+  if (alu(i) == TimingClass::uniform) {  // UIADD3.64
+    emit_result(i, TimingClass::uniform, reads(i, 1));
+    return;
+  }
   Values uses;
   int terms = 2;
   for (int g : {1, 2}) {
@@ -142,7 +146,7 @@ void Selector::select_shift(int32_t i) {
   if (inst.guard < 0 && copied_operand(i) != nullptr) return select_copy(i);
   const Source by = source(inst.operand(2), i);
   Values uses;
-  if (wide(inst)) {
+  if (wide(inst) && alu(i) != TimingClass::uniform) {
     const int32_t p = inst.op == Op::shl && by.constant ? absorbable(source(inst.operand(1), i), i, {Op::cvt}) : -1;
     if (p >= 0 && isa::bits(fn_.inst(p).type2) == 32 && !isa::is_float(fn_.inst(p).type2)) {  // IMAD.WIDE by 2^n
       add_reads(uses, fn_.inst(p).operand(1), p);

@@ -50,8 +50,8 @@ void Selector::select_logic(int32_t i) {
   } else {
     uses = reads(i, 1);
   }
-  if (wide(inst)) pair(i, alu(i), uses, false);
-  else emit_result(i, alu(i), uses);
+  if (wide(inst) && alu(i) != TimingClass::uniform) pair(i, alu(i), uses, false);
+  else emit_result(i, alu(i), uses);  // a descriptor's constant bits are in one half
 }
 
 void Selector::select_predicate_logic(int32_t i) {

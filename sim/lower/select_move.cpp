@@ -31,7 +31,7 @@ void Selector::select_copy(int32_t i) {
   const ValueId to = result(i);
   const int32_t reg = fn_.insts[i].defs[0];
   const Source from = source(inst.group(1)[0], i);
-  const int words = fn_.reg_words[reg];
+  const int words = fn_.uniform[reg] ? 1 : fn_.reg_words[reg];
   if (inst.guard >= 0 || (inst.op == Op::cvta && from.constant)) {
     Values uses;
     if (!from.constant) add_value(uses, from.id, i);
@@ -129,6 +129,10 @@ void Selector::select_convert(int32_t i) {
   if (copied_operand(i) != nullptr) return select_copy(i);
   const Values uses = reads(i, 1);
   if (!float_to && !float_from) {
+    if (alu(i) == TimingClass::uniform) {  // the upper half of a descriptor is a constant
+      for (ValueId part : uses) fn_.insts[i].copies.emplace_back(result(i), part);
+      return;
+    }
     if (has_mod(inst, "sat")) step(i, TimingClass::alu, uses);
     emit_result(i, alu(i), uses, true);  // the high register: sign (SHF) or zero; or a sign extension (PRMT)
     return;

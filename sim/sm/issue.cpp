@@ -117,6 +117,10 @@ void Sm::issue(SubCore& core, uint32_t slot) {
   counters[Counter::inst_executed] += 1;
   counters[Counter::thread_inst_executed] += threads;
   counters[Counter::issue_active] += 1;
+  if (w.warp->ctx.fx.issued != 0) [[unlikely]] {
+    issue_async(slot, op);
+    if (!faults.empty()) return;
+  }
   if (w.warp->ctx.fx.hazard != 0) hazards.add(ctas_[w.cta_slot].cta, *w.warp);
   if (w.warp->ctx.fx.fault.kind != nullptr) return report_fault(slot);
 
@@ -126,7 +130,7 @@ void Sm::issue(SubCore& core, uint32_t slot) {
   uint32_t interval = timing.interval, load_slot = 0;
   bool pending = false;
   w.stall_until = now_ + std::max<uint32_t>(1, timing.stall) + op.read_cycles;
-  w.stall_reason = Stall::wait;
+  w.stall_reason = wait_reason(op.timing) == Stall::membar ? Stall::membar : Stall::wait;
   counters[Counter::register_bank_conflict_cycles] += op.read_cycles;
   if (op.timing == isa::TimingClass::mma) {
     const cfg::MmaTiming& row = *program.mma_rows[op.mma_row];
@@ -148,6 +152,7 @@ void Sm::issue(SubCore& core, uint32_t slot) {
     std::vector<isa::CtaBarriers::Release> released;
     CtaSlot& cta = ctas_[w.cta_slot];
     if (cta.cta.barriers.exit(static_cast<uint32_t>(std::popcount(gone)), released)) release_barrier(cta, released);
+    if (cta.cluster != nullptr) lanes_exited(slot, gone);
     if (w.warp->exited()) return finish_warp(slot);
   }
   if (control != isa::Control::next) return handle_control(slot, control);
@@ -198,7 +203,8 @@ void Sm::handle_control(uint32_t slot, isa::Control control) {
     }
     case isa::Control::trap:
       return report_fault(slot);
-    default: return plan(slot);
+    default:
+      if (!async_control(slot, control)) plan(slot);
   }
 }
 

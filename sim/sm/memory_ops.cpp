@@ -3,7 +3,6 @@
 #include <bit>
 #include <cmath>
 
-#include "isa/exec/mbarrier.h"
 #include "sim/sm/pipes.h"
 #include "sim/sm/sm.h"
 
@@ -30,6 +29,7 @@ uint32_t copy_wavefronts(const isa::AsyncCopy& copy, const cfg::Machine& m) {
 
 /// An instruction of `wavefronts` passes enters the shared pipe: it takes its sub-core's own data path and the SM's banks.
 Cycle Sm::enter_mio(SubCore& core, uint32_t wavefronts, double per_wavefront) {
+  if (wgmma_.busy()) per_wavefront /= std::max(m_.wgmma.port_left, 1.0 - wgmma_.port_share());  // its operands pass the same port
   const double start = std::max({mio_free_, core.mio_path_free, static_cast<double>(now_)});
   counters[Counter::mio_arbitration_cycles] += static_cast<uint64_t>(start) - now_;
   mio_free_ = start + std::max<double>(wavefronts * per_wavefront, m_.smem.issue_interval);
@@ -87,7 +87,8 @@ void Sm::memory_op(SubCore& core, uint32_t slot, const MachineOp& op, Cycle& rea
   Cycle latest = ready;
   for (uint32_t i = 0; i <= fx.more_count; ++i) {
     const isa::Access& access = i == 0 ? fx.access : fx.more[i - 1];
-    if (shared) latest = i == 0 ? shared_access(core, op, access) : std::max(latest, shared_access(core, op, access));
+    if (shared && access.remote) latest = std::max(i == 0 ? Cycle{0} : latest, remote_access(core, access));
+    else if (shared) latest = i == 0 ? shared_access(core, op, access) : std::max(latest, shared_access(core, op, access));
     else if (store) global_store(core, slot, access, with_result, load_slot);
     else latest = i == 0 ? global_load(core, slot, op, access, load_slot) : std::max(latest, global_load(core, slot, op, access, load_slot));
   }
@@ -262,8 +263,10 @@ void Sm::deliver_arrivals(uint32_t slot) {
   if (!w.warp->async.has_arrivals()) return;
   for (const auto& arrival : w.warp->async.take_arrivals()) {
     const uint32_t count = static_cast<uint32_t>(std::popcount(arrival.lanes));
-    if (!isa::arrive_mbarrier(ctas_[w.cta_slot].cta.shared, arrival.offset, count))
-      w.warp->ctx.fault("barrier-misuse", -1, arrival.offset, "cp.async.mbarrier.arrive: more arrivals than the phase expects");
+    CtaSlot& cta = ctas_[w.cta_slot];
+    const isa::MbarrierSource source{isa::MbarrierSource::Kind::cp_async, static_cast<uint8_t>(cta.cta.rank), static_cast<uint16_t>(w.index_in_cta), w.warp->last_inst()};
+    if (auto e = cta.cta.mbarriers.arrive(arrival.offset, {.count = count}, source)) return async_fault(e, cta, w.index_in_cta, w.warp->last_inst());
+    wake_mbarrier_waiters(cta);
   }
 }
 

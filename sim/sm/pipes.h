@@ -14,6 +14,8 @@ constexpr Pipe pipe_of(isa::TimingClass c) {
     case T::fp64: return Pipe::fp64;
     case T::mufu: case T::cvt: case T::popc: return Pipe::xu;
     case T::mma: return Pipe::tensor;
+    case T::tma: case T::tma_wait: return Pipe::tma;
+    case T::mbarrier_arrive: case T::mbarrier_wait: case T::lds_remote: case T::sts_remote: return Pipe::mio;
     case T::uniform: case T::redux: return Pipe::uniform;
     case T::lds: case T::sts: case T::ldsm: case T::stsm: case T::movm: case T::atoms: case T::shfl: case T::s2r:
     case T::ldgsts: return Pipe::mio;
@@ -27,11 +29,13 @@ constexpr Stall wait_reason(isa::TimingClass c) {
   using T = isa::TimingClass;
   switch (c) {
     case T::lds: case T::ldsm: case T::atoms: case T::shfl: case T::s2r: case T::mufu: case T::cvt: case T::popc: case T::movm:
-    case T::redux: return Stall::short_scoreboard;
-    case T::ldg: case T::ldl: case T::atomg: case T::ldgsts: case T::depbar: return Stall::long_scoreboard;
+    case T::redux: case T::mbarrier_arrive: return Stall::short_scoreboard;
+    case T::ldg: case T::ldl: case T::atomg: case T::ldgsts: case T::depbar: case T::mbarrier_wait: case T::lds_remote:
+    case T::wgmma_wait: case T::tma_wait: return Stall::long_scoreboard;
+    case T::wgmma: case T::wgmma_fence: return Stall::gmma;
     case T::ldc: return Stall::imc_miss;
-    case T::bar: return Stall::barrier;
-    case T::membar_cta: case T::membar_gl: return Stall::membar;
+    case T::bar: case T::bar_cluster: return Stall::barrier;
+    case T::fence_proxy: case T::membar_cta: case T::membar_gl: return Stall::membar;
     case T::branch: return Stall::branch_resolving;
     case T::nanosleep: return Stall::sleeping;
     default: return Stall::wait;
@@ -43,6 +47,7 @@ constexpr Stall throttle_reason(Pipe pipe) {
   switch (pipe) {
     case Pipe::mio: return Stall::mio_throttle;
     case Pipe::lsu: return Stall::lg_throttle;
+    case Pipe::tma: return Stall::mio_throttle;
     default: return Stall::math_pipe_throttle;
   }
 }

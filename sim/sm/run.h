@@ -31,6 +31,8 @@ struct KernelRun {
   bool values_known = true;      // full mode; false: timing mode
   uint32_t ctas_per_sm = 1;
   uint32_t warps_per_cta = 1;
+  bool asynchronous = false;     // the kernel has mbarriers, bulk copies, clusters or wgmma
+  uint32_t cluster_size = 1;
   uint32_t l1_bytes = 0;         // what the shared-memory carve-out leaves
 };
 

@@ -18,6 +18,7 @@ Sm::Sm(const KernelRun& run, uint32_t id, const isa::GlobalMemory& global)
   warps_.resize(size_t{run.ctas_per_sm} * run.warps_per_cta);
   cores_.resize(m_.limits.subcores);
   free_ctas_ = run.ctas_per_sm;
+  if (run.asynchronous) wgmma_.resize(run.ctas_per_sm * ((run.warps_per_cta + WgmmaUnit::kWarps - 1) / WgmmaUnit::kWarps));
   for (uint32_t slot = 0; slot < warps_.size(); ++slot) {
     WarpSlot& w = warps_[slot];
     w.cta_slot = slot / run.warps_per_cta;
@@ -35,7 +36,7 @@ Sm::Sm(const KernelRun& run, uint32_t id, const isa::GlobalMemory& global)
   }
 }
 
-void Sm::start_cta(isa::Dim3 ctaid, uint64_t linear, Cycle at) {
+uint32_t Sm::start_cta(isa::Dim3 ctaid, uint64_t linear, Cycle at) {
   TC_CHECK(free_ctas_ > 0, "SM {}: no free CTA slot at cycle {}", id_, at);
   uint32_t index = 0;
   while (ctas_[index].used) ++index;
@@ -47,8 +48,17 @@ void Sm::start_cta(isa::Dim3 ctaid, uint64_t linear, Cycle at) {
   slot.started = at;
   slot.barrier_free = at;
   slot.cta.start(*run_.program, *run_.launch, global_, ctaid, id_, run_.values_known);
+  slot.cluster = nullptr;
+  if (run_.asynchronous && run_.cluster_size == 1) {
+    if (!slot.alone) slot.alone = std::make_unique<ClusterState>();
+    *slot.alone = ClusterState{};
+    slot.alone->members = {{id_, index}};
+    slot.alone->cluster.connect({&slot.cta});
+    slot.cluster = slot.alone.get();
+  }
   --free_ctas_;
   wheel_.add(at, {Event::Kind::cta_start, 0, 0, index, 0});
+  return index;
 }
 
 Cycle Sm::next_event() const {
@@ -74,6 +84,22 @@ void Sm::handle(const Event& event) {
     case Event::Kind::response: handle_response(event.id); break;
     case Event::Kind::sleep_end: end_wait(event.warp, now_, Stall::sleeping); break;
     case Event::Kind::warp_wake: wake(event.warp); break;
+    case Event::Kind::tma: if (tma_event_ == now_) { tma_event_ = kNever; run_tma(); } break;
+    case Event::Kind::wgmma: if (wgmma_event_ == now_) advance_wgmma(); break;
+    case Event::Kind::wgmma_result: {
+      const uint32_t group = wgmma_results_.front();
+      wgmma_results_.pop_front();
+      finish_wgmma(group);
+      break;
+    }
+    case Event::Kind::bulk_done: {
+      const std::shared_ptr<BulkJob> job = std::move(done_jobs_[event.id]);
+      free_done_.push_back(event.id);
+      finish_job(job);
+      break;
+    }
+    case Event::Kind::message: handle_message(event.id); break;
+    case Event::Kind::time_out: time_out(event.warp, event.data); break;
     case Event::Kind::cta_start: {
       CtaSlot& slot = ctas_[event.id];
       if (resident_ctas_++ == 0) active_since_ = now_;
@@ -91,6 +117,7 @@ void Sm::handle(const Event& event) {
         w.blocked = Blocked::no;
         w.fetch_line = ~0u;
         w.outstanding = 0;
+        w.vain_waits = 0;
         w.tokens.assign(run_.program->token_count, 0);
         w.loads.clear();
         w.free_loads.clear();
@@ -130,13 +157,23 @@ void Sm::finish_warp(uint32_t slot) {
   if (--cta.warps_left > 0) return;
   cta.used = false;
   ++free_ctas_;
-  finished.push_back({now_ + m_.scheduler.exit_cycles, cta.linear});
+  if (run_.asynchronous) {
+    const uint32_t groups = (run_.warps_per_cta + WgmmaUnit::kWarps - 1) / WgmmaUnit::kWarps;
+    wgmma_.reset_groups(w.cta_slot * groups, groups);
+  }
+  finished.push_back({now_ + m_.scheduler.exit_cycles, cta.linear, cta.cluster});
   last_active_ = now_ + 1;
   if (--resident_ctas_ == 0) counters[Counter::cycles_active] += now_ + 1 - active_since_;
 }
 
 void Sm::handle_response(uint32_t id) {
   Request& request = requests_[id];
+  if (request.job) {
+    const std::shared_ptr<BulkJob> job = std::move(request.job);
+    request.multicast = false;
+    free_requests_.push_back(id);
+    return bulk_response(job, static_cast<uint32_t>(std::popcount(request.sectors)) * m_.l1.sector_bytes);
+  }
   inflight_sectors_ -= static_cast<uint32_t>(std::popcount(request.sectors));
   while (!held_back_.empty() &&
          inflight_sectors_ + static_cast<uint32_t>(std::popcount(held_back_.front().sectors)) <= m_.l1.miss_queue_sectors) {

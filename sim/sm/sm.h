@@ -22,6 +22,8 @@
 #include "sim/engine/wheel.h"
 #include "sim/lsu/l1_cache.h"
 #include "sim/mem/memory_system.h"
+#include "sim/mma/wgmma_unit.h"
+#include "sim/sm/cluster_state.h"
 #include "sim/sm/instruction_cache.h"
 #include "sim/sm/warp_slot.h"
 #include "sim/smem/wavefronts.h"
@@ -33,8 +35,10 @@ class Sm {
   Sm(const KernelRun& run, uint32_t id, const isa::GlobalMemory& global);
 
   uint32_t free_ctas() const { return free_ctas_; }
-  /// Places a CTA; its warps may issue from `at` on.
-  void start_cta(isa::Dim3 ctaid, uint64_t linear, Cycle at);
+  /// Places a CTA; its warps may issue from `at` on. Returns its slot. A CTA of a cluster of several is then connected.
+  uint32_t start_cta(isa::Dim3 ctaid, uint64_t linear, Cycle at);
+  isa::Cta& cta(uint32_t slot) { return ctas_[slot].cta; }
+  void connect(uint32_t slot, ClusterState* cluster) { ctas_[slot].cluster = cluster; }
   /// Simulates all cycles before `until`.
   void run(Cycle until);
   /// Earliest cycle in which something happens without outside help; kNever when only memory responses can wake it.
@@ -43,7 +47,14 @@ class Sm {
   void respond(uint32_t id, Cycle cycle) { wheel_.add(cycle, {Event::Kind::response, 0, 0, id, 0}); }
 
   std::vector<MemRequest> outbox;         // requests of this quantum, in issue order
-  struct Finished { Cycle cycle; uint64_t linear; };
+  std::vector<ClusterMessage> cluster_outbox;   // to SMs of the same clusters; `cycle` is when they arrive
+  void receive(ClusterMessage message);
+  /// A line of a multicast load comes back at `cycle`, to all SMs that want it.
+  std::shared_ptr<BulkJob> multicast_job(uint32_t request) const { return requests_[request].multicast ? requests_[request].job : nullptr; }
+  void multicast_arrival(const std::shared_ptr<BulkJob>& job, Cycle cycle);
+  /// Time limits of try_wait that nothing else comes before.
+  bool idle_waiting() const;
+  struct Finished { Cycle cycle; uint64_t linear; ClusterState* cluster; };
   std::vector<Finished> finished;         // CTAs of this quantum
   std::vector<OpStats> ops;               // one an operation of the program
   CounterBlock counters;
@@ -64,6 +75,8 @@ class Sm {
     uint64_t linear = 0;
     uint32_t first_warp = 0, warps_left = 0;
     Cycle started = 0;
+    ClusterState* cluster = nullptr;
+    std::unique_ptr<ClusterState> alone;   // a cluster of this CTA only
     Cycle barrier_free = 0;   // the barrier unit takes arrivals of the CTA one warp at a time
     bool used = false;
   };
@@ -85,7 +98,9 @@ class Sm {
     uint64_t line = 0;
     uint8_t sectors = 0;
     bool in_l1 = false, is_store = false;
+    bool multicast = false;
     uint16_t store_warp = 0;
+    std::shared_ptr<BulkJob> job;
     std::vector<Waiter> waiters;
   };
   struct CopyState { uint32_t responses; };
@@ -111,6 +126,50 @@ class Sm {
   void check_async_wait(uint32_t slot);
   void begin_wait(uint32_t slot, Blocked kind);
   void end_wait(uint32_t slot, Cycle ready, Stall reason);
+
+  // wgmma_ops.cpp
+  void issue_wgmma(uint32_t slot, const MachineOp& op);
+  void advance_wgmma();
+  void schedule_wgmma();
+  void finish_wgmma(uint32_t group);
+  void check_wgmma_wait(uint32_t slot);
+
+  // bulk_ops.cpp
+  void issue_bulk(uint32_t slot);
+  void start_job(BulkJob& job);
+  void run_tma();
+  void schedule_tma(Cycle at);
+  bool descriptor_ready(BulkJob& job);
+  void send_line(const std::shared_ptr<BulkJob>& job, const BulkJob::Line& line);
+  void bulk_response(const std::shared_ptr<BulkJob>& job, uint32_t bytes);
+  void store_acknowledged(const BulkJob& job);
+  void all_sent(const std::shared_ptr<BulkJob>& job);
+  void finish_job(const std::shared_ptr<BulkJob>& job);
+  void schedule_done(const std::shared_ptr<BulkJob>& job, Cycle at);
+  void land(const BulkJob& job, uint32_t cta_slot);
+  void check_bulk_wait(uint32_t slot);
+
+  // cluster_ops.cpp
+  void issue_async(uint32_t slot, const MachineOp& op);
+  void send_remote(uint32_t slot);
+  bool async_control(uint32_t slot, isa::Control control);
+  void wait_mbarrier(uint32_t slot);
+  void wake_mbarrier_waiters(CtaSlot& cta, Cycle delay = 0);
+  void end_mbarrier_wait(uint32_t slot, bool complete, Cycle ready);
+  void cluster_arrive(uint32_t slot);
+  void announce_cluster_phase(ClusterState& cluster);
+  void wait_cluster(uint32_t slot);
+  void check_cluster_waits(CtaSlot& cta);
+  void set_registers(uint32_t slot);
+  void handle_message(uint32_t id);
+  void time_out(uint32_t slot, uint64_t wait);
+  void async_fault(const isa::MbarrierError& error, const CtaSlot& cta, uint32_t warp, uint32_t inst);
+  void lanes_exited(uint32_t slot, uint32_t lanes);
+  Cycle remote_access(SubCore& core, const isa::Access& access);
+  template <class F>
+  void for_warps(const CtaSlot& cta, F&& f) {
+    for (uint32_t i = 0; i < run_.warps_per_cta; ++i) f(cta.first_warp + i);
+  }
 
   // memory_ops.cpp
   void memory_op(SubCore& core, uint32_t slot, const MachineOp& op, Cycle& ready, bool& pending, uint32_t& load_slot);
@@ -147,6 +206,21 @@ class Sm {
   std::unordered_map<uint64_t, CopyState> copies_;  // (warp slot, copy id)
   uint32_t inflight_sectors_ = 0;
   std::deque<MemRequest> held_back_;                // no credit for sectors in flight
+  WgmmaUnit wgmma_;
+  Cycle wgmma_event_ = kNever;                      // its next event in the wheel
+  std::deque<uint32_t> wgmma_results_;              // groups whose results are on their way
+  std::deque<std::shared_ptr<BulkJob>> tma_jobs_;   // the front one generates requests
+  Cycle tma_event_ = kNever;
+  double tma_free_ = 0;
+  uint64_t tma_in_flight_ = 0;                      // bytes
+  bool tma_waits_ = false;                          // for room in flight or a descriptor
+  std::vector<uint64_t> descriptors_, cached_descriptors_;  // addresses, most recently used last
+  std::vector<std::shared_ptr<BulkJob>> done_jobs_; // of bulk_done events
+  std::vector<uint32_t> free_done_;
+  std::unordered_map<const BulkJob*, uint32_t> arriving_;  // multicast lines still to come
+  std::vector<ClusterMessage> messages_;
+  std::vector<uint32_t> free_messages_;
+  double remote_free_ = 0;                          // this SM's way to other SMs' shared memory
   uint32_t free_ctas_ = 0, resident_ctas_ = 0, resident_warps_ = 0;
   uint64_t next_age_ = 0;
   Cycle constants_ready_ = 0;  // the constant bank is cold when the first CTA comes

@@ -19,11 +19,11 @@ constexpr ReadyAt pending_on(uint32_t slot, Stall reason) { return kPendingBit |
 constexpr uint32_t pending_slot(ReadyAt r) { return static_cast<uint32_t>((r & ~kPendingBit) >> 8); }
 
 /// Queues and pipes that an operation needs when it issues.
-enum class Pipe : uint8_t { none, alu, fma, fp64, xu, tensor, uniform, mio, lsu, count };
+enum class Pipe : uint8_t { none, alu, fma, fp64, xu, tensor, uniform, mio, lsu, tma, count };
 constexpr size_t kPipes = static_cast<size_t>(Pipe::count);
 
 /// What a warp is waiting for when its ready cycle is not known.
-enum class Blocked : uint8_t { no, load, barrier, async_group, sleep, stores, warp_split };
+enum class Blocked : uint8_t { no, load, barrier, async_group, sleep, stores, warp_split, mbarrier, bulk_group, wgmma, cluster, registers };
 
 struct LoadSlot {
   uint32_t responses = 0;   // still to come
@@ -53,8 +53,10 @@ struct WarpSlot {
   uint32_t outstanding = 0;     // stores not acknowledged and cp.async not landed: the warp cannot end before them
   uint32_t fetch_line = ~0u;    // instruction line it has
   Cycle arrived = 0;            // at the barrier or wait it is blocked in
-  bool waits_all = false;       // async wait: uncommitted copies too
-  uint64_t wait_keep = 0;
+  bool waits_all = false;       // async wait: uncommitted copies too; bulk wait: .read
+  uint64_t wait_keep = 0;       // groups that may stay pending; registers wanted
+  uint32_t waits = 0;           // counts them, so that an old time-out is known as such
+  uint32_t vain_waits = 0;      // mbarrier waits without success since something happened on the SM
   uint32_t wait_lanes = 0;
 };
 

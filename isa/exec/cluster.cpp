@@ -1,0 +1,83 @@
+#include "isa/exec/cluster.h"
+
+#include <fmt/format.h>
+
+#include <bit>
+
+#include "isa/exec/reduce.h"
+
+namespace tcsim::isa {
+
+void ClusterBarrier::reset(const std::vector<Cta*>& ctas) {
+  threads_ = arrived_ = 0;
+  phase_ = 0;
+  warps_.assign(ctas.size(), {});
+  for (size_t r = 0; r < ctas.size(); ++r) {
+    warps_[r].resize(ctas[r]->warps.size());
+    for (const Warp& w : ctas[r]->warps) threads_ += static_cast<uint32_t>(std::popcount(w.live()));
+  }
+}
+
+void ClusterBarrier::settle() {
+  if (threads_ == 0 || arrived_ < threads_) return;
+  arrived_ = 0;
+  ++phase_;
+  for (auto& cta : warps_)
+    for (WarpState& w : cta) w.pending = 0;
+}
+
+std::string ClusterBarrier::arrive(uint32_t rank, uint32_t warp, uint32_t lanes) {
+  WarpState& w = warps_[rank][warp];
+  if (w.pending & lanes) return "barrier.cluster.arrive twice in the same phase: barrier.cluster.wait must come between";
+  w.pending |= lanes;
+  w.ever |= lanes;
+  arrived_ += static_cast<uint32_t>(std::popcount(lanes));
+  settle();
+  return {};
+}
+
+bool ClusterBarrier::may_pass(uint32_t rank, uint32_t warp, uint32_t lanes, std::string& error) const {
+  const WarpState& w = warps_[rank][warp];
+  if (lanes & ~w.ever) error = "barrier.cluster.wait without barrier.cluster.arrive";
+  return (w.pending & lanes) == 0;
+}
+
+void ClusterBarrier::exit(uint32_t lanes_count) {
+  threads_ -= std::min(threads_, lanes_count);
+  settle();
+}
+
+void Cluster::connect(std::vector<Cta*> members) {
+  ctas = std::move(members);
+  shared.clear();
+  for (Cta* cta : ctas) shared.push_back(&cta->shared);
+  running = static_cast<uint32_t>(ctas.size());
+  barrier.reset(ctas);
+  for (Cta* cta : ctas)
+    for (Warp& warp : cta->warps) {
+      warp.ctx.cluster_size = static_cast<uint32_t>(ctas.size());
+      warp.ctx.cluster_shared = shared.data();
+    }
+}
+
+MbarrierError Cluster::deliver(const RemoteOp& op, MbarrierSource source) {
+  Cta& target = *ctas[op.target.rank];
+  switch (op.kind) {
+    case RemoteOp::Kind::mbarrier_arrive:
+      return target.mbarriers.arrive(op.target.offset, {.count = op.count, .expect_bytes = op.expect_tx ? op.bytes : 0, .drop = op.drop}, source);
+    case RemoteOp::Kind::mbarrier_tx:
+      return op.expect_tx ? target.mbarriers.expect(op.target.offset, op.bytes, source) : target.mbarriers.complete(op.target.offset, op.bytes, source);
+    case RemoteOp::Kind::store:
+      std::memcpy(target.shared.data() + op.target.offset, op.value.data(), op.bytes_each);
+      target.shared.mark_written(op.target.offset, op.bytes_each);
+      break;
+    case RemoteOp::Kind::reduce:
+      reduce_integer(op.reduce, op.type, target.shared.data() + op.target.offset, reinterpret_cast<const uint8_t*>(op.value.data()));
+      break;
+  }
+  if (!op.asynchronous) return {};
+  source.kind = MbarrierSource::Kind::store;
+  return ctas[op.mbarrier.rank]->mbarriers.complete(op.mbarrier.offset, op.bytes, source);
+}
+
+}  // namespace tcsim::isa

@@ -1,0 +1,209 @@
+#include "isa/exec/functional_cluster.h"
+
+#include <algorithm>
+#include <bit>
+
+namespace tcsim::isa {
+namespace {
+
+MbarrierSource source_of(const Cta& cta, const Warp& warp, uint32_t inst, MbarrierSource::Kind kind) {
+  return {kind, static_cast<uint8_t>(cta.rank), static_cast<uint16_t>(warp.index()), inst};
+}
+
+/// Ranks whose shared memory a copy writes.
+uint32_t target_mask(const BulkCopy& copy) {
+  switch (copy.kind) {
+    case BulkCopy::Kind::load: return copy.multicast ? copy.cta_mask : 1u << copy.shared.rank;
+    case BulkCopy::Kind::shared_to_cluster: return 1u << copy.target.rank;
+    default: return 0;
+  }
+}
+
+uint32_t target_offset(const BulkCopy& copy) { return copy.kind == BulkCopy::Kind::load ? copy.shared.offset : copy.target.offset; }
+
+}  // namespace
+
+void FunctionalCluster::begin() {
+  pending_.clear();
+  waiters_.clear();
+  std::vector<Cta*> members;
+  for (Cta& cta : ctas) members.push_back(&cta);
+  cluster.connect(std::move(members));
+}
+
+void FunctionalCluster::fail(MbarrierError error, uint32_t inst, const Cta& cta, uint32_t warp) {
+  if (error && !fault_.error) fault_ = {std::move(error), inst, &cta, warp};
+}
+
+// ---- issue ----
+
+void FunctionalCluster::issue(Cta& cta, Warp& warp) {
+  Effects& fx = warp.ctx.fx;
+  ++events;
+  if (fx.issued & Effects::kBulk)
+    for (const BulkCopy& copy : fx.bulk) issue_bulk(cta, warp, copy);
+  if (fx.issued & Effects::kWgmma) {
+    warp.wgmma.issue(fx.wgmma);
+    if (order_ == AsyncOrder::eager || (order_ == AsyncOrder::random && coin())) {
+      while (!warp.wgmma.empty()) {
+        complete_wgmma(warp.ctx, warp.wgmma.front(), cta.shared);
+        warp.wgmma.pop();
+      }
+    }
+  }
+  if (fx.issued & Effects::kRemote)
+    for (const RemoteOp& op : fx.remote)
+      fail(cluster.deliver(op, source_of(cta, warp, warp.last_inst(), MbarrierSource::Kind::thread)), warp.last_inst(), cta, warp.index());
+}
+
+void FunctionalCluster::issue_bulk(Cta& cta, Warp& warp, const BulkCopy& issued) {
+  if (issued.kind == BulkCopy::Kind::prefetch) return;
+  Pending p{issued, &cta, &warp};
+  p.copy.inst = warp.last_inst();
+  const MbarrierSource source = source_of(cta, warp, p.copy.inst, MbarrierSource::Kind::bulk);
+  for (uint32_t m = target_mask(p.copy); m; m &= m - 1) {
+    const auto rank = static_cast<uint32_t>(std::countr_zero(m));
+    if (rank >= ctas.size()) return fail({"out-of-bounds", "the copy names a CTA that the cluster does not have"}, p.copy.inst, cta, warp.index());
+    ctas[rank].shared.fly(target_offset(p.copy), p.copy.bytes);
+    if (p.copy.has_mbarrier) fail(ctas[rank].mbarriers.issued(p.copy.mbarrier.offset, p.copy.bytes, source), p.copy.inst, cta, warp.index());
+  }
+  p.copy.id = p.copy.has_mbarrier ? 0 : warp.bulk.issue(p.copy.lane);
+  if (order_ == AsyncOrder::eager || (order_ == AsyncOrder::random && coin())) land(std::move(p));
+  else pending_.push_back(std::move(p));
+}
+
+// ---- completion ----
+
+void FunctionalCluster::land_in(const BulkCopy& copy, const MbarrierSource& source, Cta& target, const Cta& from) {
+  if (copy.kind == BulkCopy::Kind::load) land_load(copy, global_, target.shared);
+  else land_shared(copy, from.shared, target.shared);
+  target.shared.land(target_offset(copy), copy.bytes);
+  if (copy.has_mbarrier) fail(target.mbarriers.complete(copy.mbarrier.offset, copy.bytes, source), copy.inst, from, source.warp);
+}
+
+void FunctionalCluster::land(Pending p) {
+  ++events;
+  const BulkCopy& copy = p.copy;
+  const MbarrierSource source = source_of(*p.cta, *p.warp, copy.inst, MbarrierSource::Kind::bulk);
+  for (uint32_t m = target_mask(copy); m; m &= m - 1) land_in(copy, source, ctas[static_cast<size_t>(std::countr_zero(m))], *p.cta);
+  if (copy.kind == BulkCopy::Kind::store || copy.kind == BulkCopy::Kind::reduce) land_store(copy, p.cta->shared, global_);
+  if (copy.id != 0) p.warp->bulk.done(copy.id);
+}
+
+template <class F>
+size_t FunctionalCluster::land_if(F&& wanted) {
+  std::vector<Pending> now;
+  for (auto it = pending_.begin(); it != pending_.end();) {
+    if (wanted(*it)) {
+      now.push_back(std::move(*it));
+      it = pending_.erase(it);
+    } else {
+      ++it;
+    }
+  }
+  if (order_ == AsyncOrder::random) std::shuffle(now.begin(), now.end(), random_);
+  for (Pending& p : now) land(std::move(p));
+  return now.size();
+}
+
+void FunctionalCluster::some_complete() {
+  land_if([this](const Pending&) { return coin(); });
+  for (Cta& cta : ctas)
+    for (Warp& warp : cta.warps)
+      while (!warp.wgmma.empty() && coin()) {
+        complete_wgmma(warp.ctx, warp.wgmma.front(), cta.shared);
+        warp.wgmma.pop();
+      }
+}
+
+bool FunctionalCluster::flush() {
+  const auto awaited = [this](const Pending& p) {
+    return std::any_of(waiters_.begin(), waiters_.end(), [&](const Waiter& w) {
+      return w.why == Control::mbarrier_wait && p.copy.has_mbarrier && w.wait.address.offset == p.copy.mbarrier.offset &&
+             (target_mask(p.copy) >> w.cta->rank & 1);
+    });
+  };
+  if (land_if(awaited) > 0) return true;
+  return land_if([](const Pending&) { return true; }) > 0;
+}
+
+// ---- waits ----
+
+bool FunctionalCluster::wait_mbarrier(Cta& cta, Warp& warp) {
+  waiters_.push_back({&cta, &warp, warp.ctx.fx.lanes, Control::mbarrier_wait, warp.ctx.fx.wait, 0});
+  return false;
+}
+
+bool FunctionalCluster::wait_bulk(Cta&, Warp& warp) {
+  const Effects& fx = warp.ctx.fx;
+  const std::vector<uint64_t> ids = warp.bulk.blocking(fx.lanes, fx.count, fx.flag);
+  if (!ids.empty())
+    land_if([&](const Pending& p) { return p.warp == &warp && std::find(ids.begin(), ids.end(), p.copy.id) != ids.end(); });
+  return true;
+}
+
+void FunctionalCluster::wait_wgmma(Cta& cta, Warp& warp, uint64_t keep) {
+  for (size_t n = warp.wgmma.blocking(keep); n > 0; --n) {
+    complete_wgmma(warp.ctx, warp.wgmma.front(), cta.shared);
+    warp.wgmma.pop();
+  }
+}
+
+bool FunctionalCluster::wait_cluster(Cta& cta, Warp& warp, std::string& error) {
+  if (cluster.barrier.may_pass(cta.rank, warp.index(), warp.ctx.fx.lanes, error)) return true;
+  if (error.empty()) waiters_.push_back({&cta, &warp, warp.ctx.fx.lanes, Control::cluster_wait, {}, 0});
+  return !error.empty();
+}
+
+bool FunctionalCluster::set_registers(Cta& cta, Warp& warp) {
+  if (cta.set_registers(warp, static_cast<uint32_t>(warp.ctx.fx.count))) return true;
+  waiters_.push_back({&cta, &warp, warp.ctx.fx.lanes, Control::register_count, {}, warp.ctx.fx.count});
+  return false;
+}
+
+void FunctionalCluster::lanes_exited(Cta& cta, Warp& warp, uint32_t lanes) {
+  ++events;
+  cluster.barrier.exit(static_cast<uint32_t>(std::popcount(lanes)));
+  if (!warp.exited()) return;
+  wait_wgmma(cta, warp, 0);
+  land_if([&](const Pending& p) { return p.warp == &warp && !p.copy.has_mbarrier; });
+}
+
+bool FunctionalCluster::over(const Waiter& w) {
+  std::string error;
+  switch (w.why) {
+    case Control::mbarrier_wait: return w.cta->mbarriers.find(w.wait.address.offset) == nullptr || w.cta->mbarriers.ended(w.wait.address.offset, w.wait.parity);
+    case Control::cluster_wait: return cluster.barrier.may_pass(w.cta->rank, w.warp->index(), w.lanes, error);
+    default: return w.cta->set_registers(*w.warp, static_cast<uint32_t>(w.count));
+  }
+}
+
+void FunctionalCluster::wake() {
+  for (size_t i = 0; i < waiters_.size();) {
+    if (!over(waiters_[i])) {
+      ++i;
+      continue;
+    }
+    const Waiter w = waiters_[i];
+    waiters_.erase(waiters_.begin() + static_cast<ptrdiff_t>(i));
+    w.warp->unblock(w.lanes, 1);
+    ++events;
+  }
+}
+
+bool FunctionalCluster::time_out() {
+  std::vector<Waiter> rest;
+  bool any = false;
+  for (const Waiter& w : waiters_) {
+    if (w.why != Control::mbarrier_wait) {
+      rest.push_back(w);
+      continue;
+    }
+    w.warp->unblock(w.lanes, 0);
+    any = true;
+  }
+  waiters_.swap(rest);
+  return any;
+}
+
+}  // namespace tcsim::isa

@@ -1,0 +1,86 @@
+// One resident cluster of the functional interpreter: its CTAs, the warps that wait outside, and the asynchronous
+// operations that have not taken effect.
+#pragma once
+#include <cstdint>
+#include <deque>
+#include <random>
+#include <vector>
+
+#include "isa/exec/cluster.h"
+#include "isa/exec/interpreter.h"
+
+namespace tcsim::isa {
+
+/// An asynchronous operation met a fault: where it was issued and what is wrong.
+struct AsyncFault {
+  MbarrierError error;
+  uint32_t inst = 0;
+  const Cta* cta = nullptr;
+  uint32_t warp = 0;
+};
+
+class FunctionalCluster {
+ public:
+  FunctionalCluster(AsyncOrder order, std::mt19937_64& random, GlobalMemory& global) : order_(order), random_(random), global_(global) {}
+  FunctionalCluster(FunctionalCluster&&) = default;
+
+  std::vector<Cta> ctas;
+  Cluster cluster;
+  uint64_t events = 0;  // counts whatever can let somebody go on: no change between two stalls is a deadlock
+
+  /// The CTAs were started.
+  void begin();
+  bool done() const { return cluster.running == 0; }
+
+  // What a warp's last step issued or asks for. False: the warp must block.
+  void issue(Cta& cta, Warp& warp);
+  bool wait_mbarrier(Cta& cta, Warp& warp);
+  bool wait_bulk(Cta& cta, Warp& warp);
+  void wait_wgmma(Cta& cta, Warp& warp, uint64_t keep);
+  bool wait_cluster(Cta& cta, Warp& warp, std::string& error);
+  bool set_registers(Cta& cta, Warp& warp);
+  void lanes_exited(Cta& cta, Warp& warp, uint32_t lanes);
+
+  /// Lets warps go on whose wait is over.
+  void wake();
+  /// Random order: some operations in flight take effect.
+  void some_complete();
+  /// Nobody can run: the copies that somebody waits for land (all, if nobody's would help). False: none was in flight.
+  bool flush();
+  /// try_wait's time limit passes for everybody who is suspended. False: nobody was.
+  bool time_out();
+
+  const AsyncFault* fault() const { return fault_.error ? &fault_ : nullptr; }
+
+ private:
+  struct Pending {
+    BulkCopy copy;
+    Cta* cta;
+    Warp* warp;
+  };
+  struct Waiter {
+    Cta* cta;
+    Warp* warp;
+    uint32_t lanes;
+    Control why;
+    MbarrierWait wait;
+    uint64_t count;
+  };
+  bool coin() { return random_() % 2 == 0; }
+  void issue_bulk(Cta& cta, Warp& warp, const BulkCopy& copy);
+  void land(Pending pending);
+  void land_in(const BulkCopy& copy, const MbarrierSource& source, Cta& target, const Cta& from);
+  void fail(MbarrierError error, uint32_t inst, const Cta& cta, uint32_t warp);
+  bool over(const Waiter& waiter);
+  template <class F>
+  size_t land_if(F&& wanted);
+
+  AsyncOrder order_;
+  std::mt19937_64& random_;
+  GlobalMemory& global_;
+  std::deque<Pending> pending_;
+  std::vector<Waiter> waiters_;
+  AsyncFault fault_;
+};
+
+}  // namespace tcsim::isa

@@ -1,0 +1,87 @@
+// The mbarriers of one CTA: the operations on their words in shared memory, and a book of who brought what, for reports.
+//
+//   MbarrierError e = unit.arrive(offset, {.count = 1, .expect_bytes = 32768}, source, &state);
+//   if (e) ctx.fault(e.kind, lane, offset, e.text);
+//   if (unit.ended(offset, parity)) ...          // what try_wait asks
+//   for (uint32_t offset : unit.take_ended()) wake the waiters;
+#pragma once
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "isa/exec/mbarrier.h"
+
+namespace tcsim::isa {
+
+/// A program's fault at an mbarrier: kind is the diagnostic's.
+struct MbarrierError {
+  const char* kind = nullptr;
+  std::string text;
+  explicit operator bool() const { return kind != nullptr; }
+};
+
+/// Who acts on a barrier.
+struct MbarrierSource {
+  enum class Kind : uint8_t { thread, bulk, cp_async, store } kind = Kind::thread;
+  uint8_t rank = 0;    // CTA in the cluster
+  uint16_t warp = 0;
+  uint32_t inst = 0;   // index in the kernel
+
+  auto operator<=>(const MbarrierSource&) const = default;
+};
+
+struct MbarrierArrival {
+  uint32_t count = 1;
+  uint32_t expect_bytes = 0;   // .expect_tx: before the arrival
+  bool drop = false, no_complete = false;
+};
+
+class MbarrierUnit {
+ public:
+  /// What one source did in a phase.
+  struct Share {
+    MbarrierSource source;
+    uint64_t arrivals = 0, expected = 0, delivered = 0, issued = 0;  // the last three in bytes
+  };
+  struct Record {
+    uint32_t init_inst = 0, count = 0;
+    uint64_t phase = 0;             // phases ended so far: its lowest bit is the parity of the current one
+    uint64_t in_flight = 0;         // bytes of bulk copies on their way to this barrier
+    std::vector<Share> now, before; // the current phase and the one before it
+    uint64_t waits = 0, wait_cycles = 0;  // kept by the timing model
+  };
+
+  void reset(WindowMemory& shared);
+  MbarrierError init(uint32_t offset, uint32_t count, MbarrierSource source);
+  MbarrierError inval(uint32_t offset);
+  /// state (may be nullptr): the opaque word before the arrival.
+  MbarrierError arrive(uint32_t offset, const MbarrierArrival& arrival, MbarrierSource source, uint64_t* state = nullptr);
+  /// cp.async.mbarrier.arrive without .noinc adds to the pending count first.
+  MbarrierError add_pending(uint32_t offset, uint32_t count);
+  MbarrierError expect(uint32_t offset, uint32_t bytes, MbarrierSource source);
+  MbarrierError complete(uint32_t offset, uint32_t bytes, MbarrierSource source);
+  /// A bulk copy that will complete `bytes` here was issued.
+  MbarrierError issued(uint32_t offset, uint32_t bytes, MbarrierSource source);
+  MbarrierError check(uint32_t offset) const;  // is there an initialised mbarrier?
+
+  /// The phase with this parity is over.
+  bool ended(uint32_t offset, bool parity) const { return load_mbarrier(*shared_, offset).phase != parity; }
+  Mbarrier word(uint32_t offset) const { return load_mbarrier(*shared_, offset); }
+
+  const Record* find(uint32_t offset) const;
+  Record* find(uint32_t offset);
+  const std::map<uint32_t, Record>& all() const { return records_; }
+  bool any_ended() const { return !ended_.empty(); }
+  std::vector<uint32_t> take_ended();
+
+ private:
+  Share& share(Record& record, MbarrierSource source);
+  MbarrierError settle(uint32_t offset, Record& record, Mbarrier& word);
+
+  WindowMemory* shared_ = nullptr;
+  std::map<uint32_t, Record> records_;
+  std::vector<uint32_t> ended_;
+};
+
+}  // namespace tcsim::isa
