@@ -93,6 +93,7 @@ void add_async_registers(Function& fn) {
       const Inst& inst = insts[i];
       if (is_wgmma(inst.op)) flying.add(fn, inst);
       if (inst.op != Op::wgmma_wait) continue;
+      fn.accumulators = std::max(fn.accumulators, static_cast<int32_t>(std::count(flying.d.begin(), flying.d.end(), 1)));
       add_missing(fn.insts[i].defs, flying.d);
       add_missing(fn.insts[i].uses, flying.d);
       add_missing(fn.insts[i].uses, flying.a);

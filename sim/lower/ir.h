@@ -80,6 +80,7 @@ class Function {
   std::vector<const cfg::MmaTiming*> mma_rows;
   std::vector<std::string_view> mma_names;
   int32_t reg_count = 0;
+  int32_t accumulators = 0;                    // registers of D of the wgmma that may be in flight together
   std::vector<uint8_t> reg_words;              // 32-bit registers each; 0 for predicates
   std::vector<std::vector<int32_t>> def_list;  // per register, ascending instruction indices
   std::vector<uint8_t> special;                // set when the warp starts (%tid.x, ...)

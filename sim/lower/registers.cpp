@@ -9,6 +9,10 @@ namespace {
 // Beside the values: the stack pointer and a register or two that alignment of pairs and quads leaves empty.
 constexpr int32_t kReserved = 2;
 
+// ptxas places the accumulators of wgmma from R24 on, whatever else the kernel needs (its output for all wgmma kernels in
+// the Triton set: 24 + the accumulators + kReserved where nothing else exceeds it).
+constexpr int32_t kFirstAccumulator = 24;
+
 uint32_t round_up(uint32_t value, uint32_t unit) { return (value + unit - 1) / unit * unit; }
 
 uint32_t limit(const Function& fn) {
@@ -28,18 +32,31 @@ uint32_t limit(const Function& fn) {
   return most_registers;
 }
 
+/// The most registers that setmaxnreg gives a warp; 0: the kernel has none.
+uint32_t raised_to(const Function& fn) {
+  uint32_t most = 0;
+  for (const Inst& inst : fn.kernel.insts)
+    if (inst.op == Op::setmaxnreg && inst.group_count > 0 && inst.operand(0).kind == Operand::Kind::constant)
+      most = std::max(most, static_cast<uint32_t>(inst.operand(0).value));
+  return most;
+}
+
 }  // namespace
 
 int32_t register_budget(const Function& fn, const LowerOptions& options) {
-  const uint32_t most = options.registers != 0 ? options.registers : limit(fn);
+  const uint32_t raised = raised_to(fn);
+  const uint32_t most = raised != 0 ? raised : options.registers != 0 ? options.registers : limit(fn);
   return std::max<int32_t>(8, static_cast<int32_t>(most) - kReserved);
 }
 
 void set_registers(const Function& fn, const LowerOptions& options, int32_t peak, LoweredProgram& program) {
+  if (fn.accumulators > 0) peak = std::max(peak, kFirstAccumulator + fn.accumulators);
   const uint32_t estimate = std::min<uint32_t>(static_cast<uint32_t>(peak + kReserved), fn.machine.limits.max_registers_per_thread);
   program.registers_estimated = std::max(estimate, 8u);
   uint32_t used = options.registers != 0 ? options.registers : program.registers_estimated;
   if (options.registers == 0 && fn.kernel.maxnreg != 0) used = std::min(used, fn.kernel.maxnreg);
+  // With setmaxnreg the launch takes all that it may: what warps give back others can take.
+  if (options.registers == 0 && raised_to(fn) != 0) used = limit(fn);
   program.registers = round_up(used, std::max(1u, fn.machine.limits.register_unit / 32));
 }
 

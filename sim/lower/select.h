@@ -2,6 +2,8 @@
 // instruction whose result only feeds others that absorb it (an address offset, a shift inside LEA) stays a rider.
 #pragma once
 #include <string>
+#include <unordered_map>
+#include <unordered_set>
 
 #include "sim/lower/ir.h"
 
@@ -61,6 +63,7 @@ class Selector {
   bool select_integer(int32_t i);              // select_int.cpp
   void select_add(int32_t i);
   void select_add64(int32_t i);
+  void select_uniform_add64(int32_t i);
   void select_multiply(int32_t i);
   void select_shift(int32_t i);
   void select_compare(int32_t i);              // select_logic.cpp
@@ -92,6 +95,8 @@ class Selector {
   std::vector<uint8_t> scattered_;             // per instruction: groups whose elements must be gathered
   std::vector<int32_t> open_zero_;             // per block: zero-initialisation with room for a second register
   std::unordered_map<ValueId, int32_t> moved_to_uniform_;  // value -> its R2UR
+  std::unordered_set<ValueId> wide_sum_bases_;             // that a 64-bit constant was added to
+  std::unordered_set<ValueId> descriptors_;                // that some wgmma reads
   bool uses_shared_symbol_ = false, uses_global_ = false, uses_parameter_address_ = false;
 };
 

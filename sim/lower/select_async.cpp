@@ -112,7 +112,13 @@ void Selector::select_wgmma(int32_t i) {
     else
       for (const Operand& operand : inst.group(g)) {
         const Source s = source(operand, i);
-        if (!s.constant && operand.bit_width == 64) add_in_uniform(uses, operand, i);  // a descriptor
+        if (!s.constant && operand.bit_width == 64) {
+          // The descriptors of A and B are four registers in a row: one that another wgmma pairs differently is copied.
+          const int32_t def = fn_.values[s.id].def;
+          const bool fresh = descriptors_.insert(s.id).second;
+          if (!fresh && def >= 0 && fn_.block_of(def) == fn_.block_of(i)) uses.push_back(step(i, TimingClass::uniform, {}));
+          add_in_uniform(uses, operand, i);
+        }
         else if (!s.constant) add_value(uses, s.id, i);
       }
   }

@@ -49,12 +49,23 @@ void Selector::select_add(int32_t i) {
   else emit_result(i, alu(i), uses, flexible && uses.size() <= 2);
 }
 
+/// UIADD3.64. The first sum of a base and a constant of more than 32 bits (the fixed part of a descriptor) takes three
+/// moves before it; ptxas makes the others of the same base from that one.
+void Selector::select_uniform_add64(int32_t i) {
+  const Inst& inst = fn_.inst(i);
+  Values uses = reads(i, 1);
+  for (int g : {1, 2}) {
+    const Source s = source(inst.operand(g), i), other = source(inst.operand(3 - g), i);
+    if (!s.constant || s.value == static_cast<int32_t>(s.value) || other.constant) continue;
+    if (!wide_sum_bases_.insert(other.id).second) continue;
+    for (int k = 0; k < 3; ++k) uses.push_back(step(i, TimingClass::uniform, {}));
+  }
+  emit_result(i, TimingClass::uniform, uses);
+}
+
 void Selector::select_add64(int32_t i) {
   const Inst& inst = fn_.inst(i);
-  if (alu(i) == TimingClass::uniform) {  // UIADD3.64
-    emit_result(i, TimingClass::uniform, reads(i, 1));
-    return;
-  }
+  if (alu(i) == TimingClass::uniform) return select_uniform_add64(i);
   Values uses;
   int terms = 2;
   for (int g : {1, 2}) {
