@@ -54,6 +54,16 @@ class WgmmaUnit {
   /// Share of the port that the instruction under way takes.
   double port_share() const { return running_ ? std::min(1.0, running_->cost.stream / std::max(1e-9, running_->end - running_->start)) : 0.0; }
 
+  /// When the port is free of operands again, as far as is known now.
+  double busy_until() const {
+    double end = running_ ? running_->end : 0.0;
+    if (running_)
+      for (const Group& g : groups_)
+        for (const Entry& e : g.queue)
+          if (e.warps == kWarps) end += e.cost.interval();
+    return end;
+  }
+
   /// Cycle in which the unit next has something to do; kNever when idle and nothing is ready.
   Cycle next() const {
     if (running_) return static_cast<Cycle>(running_->end + 0.999999);

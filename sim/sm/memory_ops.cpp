@@ -28,9 +28,13 @@ uint32_t copy_wavefronts(const isa::AsyncCopy& copy, const cfg::Machine& m) {
 }  // namespace
 
 /// An instruction of `wavefronts` passes enters the shared pipe: it takes its sub-core's own data path and the SM's banks.
-Cycle Sm::enter_mio(SubCore& core, uint32_t wavefronts, double per_wavefront) {
-  if (wgmma_.busy()) per_wavefront /= std::max(m_.wgmma.port_left, 1.0 - wgmma_.port_share());  // its operands pass the same port
+Cycle Sm::enter_mio(SubCore& core, uint32_t wavefronts, double per_wavefront, bool yields) {
   const double start = std::max({mio_free_, core.mio_path_free, static_cast<double>(now_)});
+  if (yields && wgmma_.busy()) {  // operands of wgmma go first at the port
+    const double left = std::max(m_.wgmma.port_left, 1.0 - wgmma_.port_share()), own = wavefronts * per_wavefront;
+    const double until = std::max(0.0, wgmma_.busy_until() - start);
+    per_wavefront += std::min(own / left - own, until * (1.0 - left)) / wavefronts;
+  }
   counters[Counter::mio_arbitration_cycles] += static_cast<uint64_t>(start) - now_;
   mio_free_ = start + std::max<double>(wavefronts * per_wavefront, m_.smem.issue_interval);
   core.mio_path_free = start + wavefronts * m_.smem.subcore_wavefront_cycles;
@@ -232,7 +236,8 @@ void Sm::async_copy(SubCore& core, uint32_t slot) {
   }
   // The bytes pass the banks when they are written; the pipe is charged for them where the instruction enters it.
   const uint32_t wavefronts = copy_wavefronts(copy, m_);
-  enter_mio(core, wavefronts, m_.smem.store_wavefront_cycles + m_.smem.async_copy_cycles / wavefronts);
+  // (They arrive as TMA's do, which do not yield to wgmma: hopper.jsonl wgmma_contention.)
+  enter_mio(core, wavefronts, m_.smem.store_wavefront_cycles + m_.smem.async_copy_cycles / wavefronts, false);
   const uint32_t id = w.warp->async.issue(copy);
   coalesce(access, m_.l1.line_bytes, m_.l1.sector_bytes, lines_);
   const double start = std::max(lsu_free_, static_cast<double>(now_));

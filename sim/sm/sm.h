@@ -173,7 +173,7 @@ class Sm {
 
   // memory_ops.cpp
   void memory_op(SubCore& core, uint32_t slot, const MachineOp& op, Cycle& ready, bool& pending, uint32_t& load_slot);
-  Cycle enter_mio(SubCore& core, uint32_t wavefronts, double per_wavefront);
+  Cycle enter_mio(SubCore& core, uint32_t wavefronts, double per_wavefront, bool yields = true);
   Cycle enter_lsu(SubCore& core, double cost);
   Cycle shared_access(SubCore& core, const MachineOp& op, const isa::Access& access);
   /// Global accesses register what they wait for in the load slot; the return value is when the rest is there.

@@ -33,7 +33,6 @@ void Sm::issue_wgmma(uint32_t slot, const MachineOp& op) {
     stats.wavefronts += wavefronts;
     stats.wavefronts_ideal += wavefronts;
     counters[Counter::smem_wavefronts] += wavefronts;
-    counters[Counter::smem_wavefronts_ld] += wavefronts;
   }
   wgmma_.push(w.cta_slot * groups + w.index_in_cta / WgmmaUnit::kWarps, w.index_in_cta % WgmmaUnit::kWarps, cost, now_);
   schedule_wgmma();
