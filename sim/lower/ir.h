@@ -79,6 +79,7 @@ class Function {
   std::vector<MOp> ops;
   std::vector<const cfg::MmaTiming*> mma_rows;
   std::vector<std::string_view> mma_names;
+  bool wgmma_serialised = false;
   int32_t reg_count = 0;
   int32_t accumulators = 0;                    // registers of D of the wgmma that may be in flight together
   std::vector<uint8_t> reg_words;              // 32-bit registers each; 0 for predicates
@@ -112,6 +113,9 @@ class Function {
 /// Gives wgmma.fence and wgmma.wait_group the registers of the wgmma that they order (async_registers.cpp): a fence reads
 /// those of the wgmma after it; a wait reads and writes the D and reads the A of those that may be in flight there.
 void add_async_registers(Function& fn);
+
+/// ptxas would make each wgmma wait for its own result; warns of the cause.
+bool serialises_wgmma(const Function& fn, Diagnostics& diags);
 
 /// Marks blocks that divergent branches control and registers that ptxas would keep in the uniform datapath.
 void find_uniform(Function& fn);

@@ -21,6 +21,7 @@ LoweredProgram lower(const isa::Module& module, const isa::Kernel& kernel, const
   LoweredProgram program;
   Function fn(module, kernel, machine);
   find_uniform(fn);
+  program.wgmma_serialised = fn.wgmma_serialised = serialises_wgmma(fn, diags);
   select(fn, diags);
   const Pressure pressure = find_pressure(fn);
   int32_t budget = register_budget(fn, options);

@@ -39,6 +39,7 @@ struct LoweredProgram : isa::Program {
   std::vector<Token> tokens;
   std::vector<TokenCopy> copies;
   std::vector<const cfg::MmaTiming*> mma_rows;
+  bool wgmma_serialised = false; // each wgmma waits for its own result (sim/lower/wgmma_pipeline.cpp)
   uint32_t token_count = 0;
   uint32_t registers = 0;        // per thread, as allocated (rounded as the machine does)
   uint32_t registers_estimated = 0;  // liveness estimate, whatever --regs says

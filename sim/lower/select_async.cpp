@@ -123,6 +123,9 @@ void Selector::select_wgmma(int32_t i) {
       }
   }
   emit_result(i, TimingClass::wgmma, uses);
+  if (!fn_.wgmma_serialised) return;
+  fn_.insts[i].home = static_cast<int32_t>(fn_.insts[i].ops.size()) - 1;
+  for (const TimingClass after : {TimingClass::wgmma_wait, TimingClass::wgmma_fence}) emit(i, after, {});
 }
 
 void Selector::select_mbarrier(int32_t i) {

@@ -155,6 +155,12 @@ void Sm::issue(SubCore& core, uint32_t slot) {
     if (cta.cluster != nullptr) lanes_exited(slot, gone);
     if (w.warp->exited()) return finish_warp(slot);
   }
+  if (program.wgmma_serialised && (w.warp->ctx.fx.issued & isa::Effects::kWgmma) && w.warp->runnable()) {
+    w.warp->wgmma.commit();
+    w.wait_keep = 0;
+    w.wait_lanes = w.warp->last_active();
+    return begin_wait(slot, Blocked::wgmma);
+  }
   if (control != isa::Control::next) return handle_control(slot, control);
   if (op.ends_block && w.warp->runnable() && w.warp->pc() != w.op + 1) {
     w.stall_until = now_ + m_.scheduler.branch_taken_cycles;
