@@ -57,7 +57,10 @@ void count_operations(const LoweredProgram& program, const std::vector<OpStats>&
     add(counter_of(pipe, op.timing), ops[i].executed);
     add(counter_of(op.timing), ops[i].executed);
     if (op.timing == TimingClass::branch || op.timing == TimingClass::bar) add(Counter::pipe_cbu, ops[i].executed);
-    if (pipe == Pipe::tensor) add(tensor_counter(program.kernel->insts[op.inst].type2), ops[i].executed);
+    // wgmma counts its four warps, under gmma and under its type (shared rows of an H200: ncu's hmma and gmma are equal).
+    const bool wgmma = op.timing == TimingClass::wgmma;
+    if (wgmma) add(Counter::pipe_tensor, ops[i].executed), add(Counter::pipe_tensor_gmma, ops[i].executed);
+    if (wgmma || pipe == Pipe::tensor) add(tensor_counter(program.kernel->insts[op.inst].type2), ops[i].executed);
   }
 }
 

@@ -107,6 +107,15 @@ void add(OpStats& to, const OpStats& from) {
   for (size_t i = 0; i < kStallReasons; ++i) to.stalls[i] += from.stalls[i];
 }
 
+void add(MbarrierStats& to, const MbarrierStats& from) {
+  to.phases += from.phases;
+  to.data |= from.data;
+  for (const auto& [inst, waits] : from.waiters) {
+    to.waiters[inst].count += waits.count;
+    to.waiters[inst].cycles += waits.cycles;
+  }
+}
+
 /// Serves the requests that left the SMs in the last quantum.
 void exchange(std::vector<std::unique_ptr<Sm>>& sms, MemorySystem& memory, std::vector<MemRequest>& all) {
   all.clear();
@@ -194,6 +203,7 @@ class Simulation {
       result.counters.sms.push_back(sm->counters);
       for (size_t i = 0; i < result.ops.size(); ++i) add(result.ops[i], sm->ops[i]);
       for (const auto& note : sm->conflict_notes) result.conflict_notes.insert(note);
+      for (const auto& [offset, stats] : sm->mbarriers) add(result.mbarriers[offset], stats);
     }
     for (const OpStats& op : result.ops)
       for (size_t i = 0; i < kStallReasons; ++i) result.counters.stalls[i] += op.stalls[i];
@@ -276,6 +286,7 @@ SimResult simulate(const isa::Module& module, const isa::Kernel& kernel, const i
   run.asynchronous = is_asynchronous(kernel);
   run.cluster_size = static_cast<uint32_t>(launch.cluster.count());
   run.machine = &machine;
+  run.trace = options.trace;
   run.values_known = options.mode == Mode::full;
   run.warps_per_cta = result.occupancy.warps_per_cta;
   // No more slots than CTAs can come to an SM.

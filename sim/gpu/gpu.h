@@ -6,6 +6,7 @@
 // quanta their requests are served in (cycle, SM, sequence) order. So any number of threads gives the same bytes.
 #pragma once
 #include <functional>
+#include <map>
 #include <vector>
 
 #include "isa/diag.h"
@@ -26,6 +27,7 @@ struct SimOptions {
   uint32_t registers = 0;     // --regs; 0: .maxnreg or the estimate
   struct Progress { uint64_t instructions, cycles, ctas_done, ctas_total; };
   std::function<void(const Progress&)> progress;
+  const Trace* trace = nullptr;  // where the chosen CTAs' time goes; nullptr: nobody wants to know
 };
 
 struct SimResult {
@@ -36,6 +38,7 @@ struct SimResult {
   Cycle kernel_cycles = 0;   // first CTA's first instruction to the last CTA's end
   std::vector<OpStats> ops;  // per operation of `program`, over all SMs
   RunCounters counters;      // for make_metrics (sim/stats)
+  std::map<uint32_t, MbarrierStats> mbarriers;  // by offset in shared memory, over all CTAs
   std::unordered_map<uint32_t, std::string> conflict_notes;
   double wall_s = 0;
 };

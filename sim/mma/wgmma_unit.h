@@ -33,7 +33,7 @@ class WgmmaUnit {
 
   struct Done {
     uint32_t group = 0;
-    Cycle end = 0;        // of the interval
+    Cycle begin = 0, end = 0;  // of the interval
     double math = 0;
   };
 
@@ -76,7 +76,7 @@ class WgmmaUnit {
   std::optional<Done> advance(Cycle now) {
     std::optional<Done> done;
     if (running_ && running_->end <= static_cast<double>(now) + 1e-6) {
-      done = Done{running_->group, now, running_->cost.math};
+      done = Done{running_->group, static_cast<Cycle>(running_->start), now, running_->cost.math};
       free_ = running_->end;
       running_.reset();
     }

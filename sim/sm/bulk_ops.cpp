@@ -85,6 +85,8 @@ void Sm::issue_bulk(uint32_t slot) {
     counters[Counter::tma_bytes] += issued.bytes;
     if (!issued.has_mbarrier && issued.kind != Kind::prefetch) job->copy.id = w.warp->bulk.issue(issued.lane);
     if (writes_global(issued.kind) || issued.kind == Kind::shared_to_cluster) ++w.outstanding;
+    job->cta = cta.linear;
+    if (w.trace) job->traced = w.trace->copy_issued(w.index_in_cta, job->copy, now_);
     tma_jobs_.push_back(std::move(job));
   }
   schedule_tma(std::max(now_, tma_jobs_.front()->earliest));
@@ -161,13 +163,23 @@ void Sm::run_tma() {
   schedule_tma(std::max(now_ + 1, free));
 }
 
+void Sm::change_in_flight(int64_t bytes) {
+  counters[Counter::tma_byte_cycles] += tma_in_flight_ * (now_ - tma_changed_);
+  tma_changed_ = now_;
+  tma_in_flight_ += static_cast<uint64_t>(bytes);
+  counters[Counter::tma_most_in_flight] = std::max(counters[Counter::tma_most_in_flight], tma_in_flight_);
+}
+
+/// nullptr: not recorded. The issuer's CTA may be gone already (stores).
+CtaTrace* Sm::issuer_trace(const BulkJob& job) const { return job.traced == CtaTrace::kNone ? nullptr : run_.trace->of(job.cta); }
+
 void Sm::send_line(const std::shared_ptr<BulkJob>& job, const BulkJob::Line& line) {
   const uint32_t id = new_request(line.line, line.sectors);
   Request& request = requests_[id];
   request.job = job;
   request.multicast = job->copy.multicast;
   const uint32_t bytes = static_cast<uint32_t>(std::popcount(line.sectors)) * m_.l1.sector_bytes;
-  tma_in_flight_ += bytes;
+  change_in_flight(bytes);
   ++job->responses;
   using Memory = MemRequest::Kind;
   const Memory kind = job->copy.kind == Kind::store ? Memory::write : job->copy.kind == Kind::reduce ? Memory::reduction : Memory::read;
@@ -177,7 +189,7 @@ void Sm::send_line(const std::shared_ptr<BulkJob>& job, const BulkJob::Line& lin
 }
 
 void Sm::bulk_response(const std::shared_ptr<BulkJob>& job, uint32_t bytes) {
-  tma_in_flight_ -= bytes;
+  change_in_flight(-int64_t{bytes});
   --job->responses;
   if (tma_waits_) {
     tma_waits_ = false;
@@ -208,6 +220,7 @@ void Sm::all_sent(const std::shared_ptr<BulkJob>& job) {
     CtaSlot& cta = ctas_[job->slot];
     if (run_.values_known || run_.program->slice->global_needed) isa::land_store(job->copy, cta.cta.shared, global_);
     WarpSlot& w = warps_[job->warp];
+    if (CtaTrace* trace = issuer_trace(*job)) trace->copy_read(job->traced, now_);
     if (job->copy.id != 0) w.warp->bulk.read_done(job->copy.id);
     check_bulk_wait(job->warp);
     schedule_done(job, now_ + m_.tma.store_done_cycles);
@@ -225,6 +238,7 @@ void Sm::all_sent(const std::shared_ptr<BulkJob>& job) {
     if (--w.outstanding == 0 && w.blocked == Blocked::stores) finish_warp(job->warp);
     return;
   }
+  if (CtaTrace* trace = job->copy.kind == Kind::prefetch ? issuer_trace(*job) : nullptr) trace->copy_landed(job->cta, job->traced, now_);
   // Boxes that lie outside the tensor altogether make no request; a multicast of one has no response to tell its targets.
   if (job->responses == 0 && !job->copy.multicast && job->copy.kind != Kind::prefetch) schedule_done(job, now_ + m_.tma.load_cycles);
   if (job->copy.multicast) {
@@ -266,6 +280,7 @@ void Sm::multicast_arrival(const std::shared_ptr<BulkJob>& job, Cycle cycle) {
 void Sm::finish_job(const std::shared_ptr<BulkJob>& job) {
   if (writes_global(job->copy.kind)) {
     WarpSlot& w = warps_[job->warp];
+    if (CtaTrace* trace = issuer_trace(*job)) trace->copy_landed(job->cta, job->traced, now_);
     if (job->copy.id != 0) w.warp->bulk.done(job->copy.id);
     return check_bulk_wait(job->warp);
   }
@@ -294,6 +309,7 @@ void Sm::land(const BulkJob& job, uint32_t cta_slot) {
     else isa::land_shared(copy, job.cluster->cluster.ctas[job.rank]->shared, cta.cta.shared);
   }
   if (run_.values_known) cta.cta.shared.land(target_offset(copy), copy.bytes);
+  if (cta.trace) cta.trace->copy_landed(job.cta, job.traced, now_);
   if (!copy.has_mbarrier) return;
   if (auto e = cta.cta.mbarriers.complete(copy.mbarrier.offset, copy.bytes, source_of(job))) return async_fault(e, cta, job.warp_index, copy.inst);
   wake_mbarrier_waiters(cta);

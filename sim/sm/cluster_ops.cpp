@@ -13,6 +13,17 @@ namespace tcsim::sim {
 using isa::Control;
 using isa::Effects;
 
+namespace {
+
+/// Asynchronous copies had a part in the phase that ended last.
+bool carried_data(const isa::MbarrierUnit::Record& record) {
+  return std::any_of(record.before.begin(), record.before.end(), [](const isa::MbarrierUnit::Share& share) {
+    return share.delivered > 0 || share.source.kind == isa::MbarrierSource::Kind::cp_async;
+  });
+}
+
+}  // namespace
+
 void Sm::async_fault(const isa::MbarrierError& error, const CtaSlot& cta, uint32_t warp, uint32_t inst) {
   Diagnostic d = isa::async_fault_diagnostic(*run_.module, *run_.kernel, cta.cta, warp, inst, error);
   d.text += fmt::format(" (SM {}, cycle {})", id_, now_);
@@ -75,10 +86,10 @@ void Sm::wait_mbarrier(uint32_t slot) {
 void Sm::end_mbarrier_wait(uint32_t slot, bool complete, Cycle ready) {
   WarpSlot& w = warps_[slot];
   const isa::MbarrierWait wait = w.warp->ctx.fx.wait;
-  if (auto* record = ctas_[w.cta_slot].cta.mbarriers.find(wait.address.offset)) {
-    record->waits += complete;
-    record->wait_cycles += now_ - w.arrived;
-  }
+  MbarrierStats::Waits& waits = mbarriers[wait.address.offset].waiters[w.warp->last_inst()];
+  waits.count += complete;
+  waits.cycles += now_ - w.arrived;
+  if (w.trace) w.trace->resumed(w.index_in_cta, now_, !complete);
   ++w.waits;
   w.vain_waits = complete ? 0 : w.vain_waits + 1;
   w.warp->unblock(w.wait_lanes, complete ? 1 : 0);
@@ -86,8 +97,13 @@ void Sm::end_mbarrier_wait(uint32_t slot, bool complete, Cycle ready) {
 }
 
 void Sm::wake_mbarrier_waiters(CtaSlot& cta, Cycle delay) {
+  if (cta.trace) cta.trace->look_at(cta.cta.mbarriers, now_);
   if (!cta.cta.mbarriers.any_ended()) return;
-  cta.cta.mbarriers.take_ended();
+  for (const uint32_t offset : cta.cta.mbarriers.take_ended()) {
+    MbarrierStats& stats = mbarriers[offset];
+    ++stats.phases;
+    if (const auto* record = cta.cta.mbarriers.find(offset); record != nullptr && !stats.data) stats.data = carried_data(*record);
+  }
   for_warps(cta, [&](uint32_t slot) {
     WarpSlot& w = warps_[slot];
     w.vain_waits = 0;
@@ -155,6 +171,7 @@ void Sm::handle_message(uint32_t id) {
     case ClusterMessage::Kind::remote:
       if (!cta.used || cta.cluster != message.cluster)
         return async_fault({"out-of-bounds", "an operation reaches the shared memory of a CTA of the cluster that has exited"}, cta, message.source.warp, message.source.inst);
+      if (cta.trace) cta.trace->remote_arrival(message.source.rank, message.source.warp, now_);
       if (auto e = message.cluster->cluster.deliver(message.op, message.source)) return async_fault(e, cta, message.source.warp, message.source.inst);
       return wake_mbarrier_waiters(cta);
     case ClusterMessage::Kind::barrier: return check_cluster_waits(cta);

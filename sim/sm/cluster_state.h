@@ -31,6 +31,8 @@ struct BulkJob {
   uint32_t responses = 0;                // sent and not answered
   Cycle issued = 0, earliest = 0;        // earliest: the engine may begin
   bool begun = false;
+  uint64_t cta = 0;                      // issuer, in launch order
+  uint32_t traced = ~0u;                 // its index in the issuer's CtaTrace
 };
 
 struct ClusterMessage {

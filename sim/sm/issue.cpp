@@ -77,6 +77,7 @@ void Sm::charge(const SubCore& core, WarpSlot& w) {
     to = std::min(to, now_);
     if (to <= from) return;
     stalls[static_cast<size_t>(reason)] += to - from;
+    if (w.trace) [[unlikely]] w.trace->waited(w.index_in_cta, w.op, reason, from, to);
     from = to;
   };
   until(w.stall_reason, w.stall_until);
@@ -87,6 +88,7 @@ void Sm::charge(const SubCore& core, WarpSlot& w) {
   until(throttle_reason(core.pipe[w.place]), core.pipe_free[pipe]);
   until(Stall::not_selected, now_);
   stalls[static_cast<size_t>(Stall::selected)] += 1;
+  if (w.trace) [[unlikely]] w.trace->issued(w.index_in_cta, w.op, now_);
 }
 
 void Sm::set_results(WarpSlot& w, const MachineOp& op, ReadyAt value) {
@@ -220,11 +222,13 @@ void Sm::begin_wait(uint32_t slot, Blocked kind) {
   if (w.warp->runnable()) return plan(slot);  // another split of the warp goes on
   w.blocked = kind;
   w.arrived = now_;
+  if (w.trace) trace_wait(w);
   set_ready(w, kNever, Pipe::none);
 }
 
 void Sm::end_wait(uint32_t slot, Cycle ready, Stall reason) {
   WarpSlot& w = warps_[slot];
+  if (w.trace) w.trace->resumed(w.index_in_cta, now_);
   if (w.blocked == Blocked::sleep) w.warp->unblock(w.warp->blocked());
   plan(slot, ready_at(ready, reason));
 }

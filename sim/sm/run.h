@@ -1,6 +1,7 @@
 // What all SMs of one launch share: the program, the launch, the machine. Immutable while the SMs run.
 #pragma once
 #include <cstdint>
+#include <map>
 #include <vector>
 
 #include "isa/exec/cta.h"
@@ -12,6 +13,8 @@
 
 namespace tcsim::sim {
 
+class Trace;
+
 using Stall = StallReason;
 
 /// What one machine operation did, over all warps of an SM.
@@ -20,6 +23,14 @@ struct OpStats {
   uint64_t wavefronts = 0, wavefronts_ideal = 0;  // shared memory
   uint64_t sectors = 0, lines = 0, l1_hits = 0;   // global and local memory
   StallCycles stalls{};         // warp-cycles, charged to the waiting operation
+};
+
+/// What happened at the mbarriers at one offset of shared memory, over CTAs.
+struct MbarrierStats {
+  struct Waits { uint64_t count = 0, cycles = 0; };  // waits that ended; warp-cycles from suspension to the phase's end
+  uint64_t phases = 0;
+  bool data = false;                   // asynchronous copies complete on it
+  std::map<uint32_t, Waits> waiters;   // by waiting instruction (index in the kernel)
 };
 
 struct KernelRun {
@@ -34,6 +45,7 @@ struct KernelRun {
   bool asynchronous = false;     // the kernel has mbarriers, bulk copies, clusters or wgmma
   uint32_t cluster_size = 1;
   uint32_t l1_bytes = 0;         // what the shared-memory carve-out leaves
+  const Trace* trace = nullptr;  // nullptr: nobody records
 };
 
 }  // namespace tcsim::sim

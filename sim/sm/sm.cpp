@@ -47,6 +47,8 @@ uint32_t Sm::start_cta(isa::Dim3 ctaid, uint64_t linear, Cycle at) {
   slot.warps_left = run_.warps_per_cta;
   slot.started = at;
   slot.barrier_free = at;
+  slot.trace = run_.trace == nullptr ? nullptr : run_.trace->of(linear);
+  if (slot.trace) slot.trace->start(id_, ctaid, run_.warps_per_cta, at);
   slot.cta.start(*run_.program, *run_.launch, global_, ctaid, id_, run_.values_known);
   slot.cluster = nullptr;
   if (run_.asynchronous && run_.cluster_size == 1) {
@@ -109,6 +111,7 @@ void Sm::handle(const Event& event) {
         const uint32_t index = slot.first_warp + i;
         WarpSlot& w = warps_[index];
         w.warp = &slot.cta.warps[i];
+        w.trace = slot.trace;
         w.age = next_age_++;
         w.resident = true;
         w.issued = now_ - 1;
@@ -148,7 +151,10 @@ void Sm::finish_warp(uint32_t slot) {
     }
     return;
   }
-  if (w.blocked == Blocked::stores && now_ > w.arrived) ops[w.op].stalls[static_cast<size_t>(Stall::drain)] += now_ - w.arrived;
+  if (w.blocked == Blocked::stores && now_ > w.arrived) {
+    ops[w.op].stalls[static_cast<size_t>(Stall::drain)] += now_ - w.arrived;
+    if (w.trace) w.trace->waited(w.index_in_cta, w.op, Stall::drain, w.arrived, now_);
+  }
   w.resident = false;
   w.blocked = Blocked::no;
   set_ready(w, kNever, Pipe::none);

@@ -27,6 +27,7 @@
 #include "sim/sm/instruction_cache.h"
 #include "sim/sm/warp_slot.h"
 #include "sim/smem/wavefronts.h"
+#include "sim/trace/cta_trace.h"
 
 namespace tcsim::sim {
 
@@ -58,6 +59,7 @@ class Sm {
   std::vector<Finished> finished;         // CTAs of this quantum
   std::vector<OpStats> ops;               // one an operation of the program
   CounterBlock counters;
+  std::map<uint32_t, MbarrierStats> mbarriers;  // by offset in shared memory
   std::vector<Diagnostic> faults;         // the user's fault: the run ends
   std::unordered_map<uint32_t, std::string> conflict_notes;  // PTX instruction -> who collides
 
@@ -75,6 +77,7 @@ class Sm {
     uint64_t linear = 0;
     uint32_t first_warp = 0, warps_left = 0;
     Cycle started = 0;
+    CtaTrace* trace = nullptr;
     ClusterState* cluster = nullptr;
     std::unique_ptr<ClusterState> alone;   // a cluster of this CTA only
     Cycle barrier_free = 0;   // the barrier unit takes arrivals of the CTA one warp at a time
@@ -126,6 +129,7 @@ class Sm {
   void check_async_wait(uint32_t slot);
   void begin_wait(uint32_t slot, Blocked kind);
   void end_wait(uint32_t slot, Cycle ready, Stall reason);
+  void trace_wait(const WarpSlot& w) const;
 
   // wgmma_ops.cpp
   void issue_wgmma(uint32_t slot, const MachineOp& op);
@@ -143,6 +147,8 @@ class Sm {
   void send_line(const std::shared_ptr<BulkJob>& job, const BulkJob::Line& line);
   void bulk_response(const std::shared_ptr<BulkJob>& job, uint32_t bytes);
   void store_acknowledged(const BulkJob& job);
+  void change_in_flight(int64_t bytes);
+  CtaTrace* issuer_trace(const BulkJob& job) const;
   void all_sent(const std::shared_ptr<BulkJob>& job);
   void finish_job(const std::shared_ptr<BulkJob>& job);
   void schedule_done(const std::shared_ptr<BulkJob>& job, Cycle at);
@@ -213,6 +219,7 @@ class Sm {
   Cycle tma_event_ = kNever;
   double tma_free_ = 0;
   uint64_t tma_in_flight_ = 0;                      // bytes
+  Cycle tma_changed_ = 0;                           // when that last changed
   bool tma_waits_ = false;                          // for room in flight or a descriptor
   std::vector<uint64_t> descriptors_, cached_descriptors_;  // addresses, most recently used last
   std::vector<std::shared_ptr<BulkJob>> done_jobs_; // of bulk_done events

@@ -25,6 +25,8 @@ constexpr size_t kPipes = static_cast<size_t>(Pipe::count);
 /// What a warp is waiting for when its ready cycle is not known.
 enum class Blocked : uint8_t { no, load, barrier, async_group, sleep, stores, warp_split, mbarrier, bulk_group, wgmma, cluster, registers };
 
+class CtaTrace;
+
 struct LoadSlot {
   uint32_t responses = 0;   // still to come
   uint32_t op = 0;          // whose results become ready
@@ -35,6 +37,7 @@ struct LoadSlot {
 
 struct WarpSlot {
   isa::Warp* warp = nullptr;
+  CtaTrace* trace = nullptr;    // nullptr: its CTA is not recorded
   uint32_t cta_slot = 0, index_in_cta = 0, subcore = 0, place = 0;  // place: index in the sub-core's arrays
   uint64_t age = 0;             // start order: the youngest has the largest
   bool resident = false;

@@ -33,6 +33,7 @@ void Sm::issue_wgmma(uint32_t slot, const MachineOp& op) {
     stats.wavefronts += wavefronts;
     stats.wavefronts_ideal += wavefronts;
     counters[Counter::smem_wavefronts] += wavefronts;
+    if (w.trace) w.trace->wgmma_issued(w.index_in_cta / WgmmaUnit::kWarps, issue.index, now_);
   }
   wgmma_.push(w.cta_slot * groups + w.index_in_cta / WgmmaUnit::kWarps, w.index_in_cta % WgmmaUnit::kWarps, cost, now_);
   schedule_wgmma();
@@ -49,6 +50,8 @@ void Sm::advance_wgmma() {
   wgmma_event_ = kNever;
   if (const auto done = wgmma_.advance(now_)) {
     counters[Counter::tensor_cycles_active] += static_cast<uint64_t>(done->math * m_.limits.subcores);
+    const uint32_t groups = groups_per_cta(run_);
+    if (CtaTrace* trace = ctas_[done->group / groups].trace) trace->wgmma_ran(done->group % groups, done->begin, now_);
     wgmma_results_.push_back(done->group);
     wheel_.add(now_ + m_.wgmma.latency, {Event::Kind::wgmma_result, 0, 0, 0, 0});
   }
@@ -59,6 +62,7 @@ void Sm::advance_wgmma() {
 void Sm::finish_wgmma(uint32_t group) {
   const uint32_t groups = groups_per_cta(run_);
   CtaSlot& cta = ctas_[group / groups];
+  if (cta.trace) cta.trace->wgmma_done(group % groups, now_);
   const uint32_t first = cta.first_warp + group % groups * WgmmaUnit::kWarps;
   for (uint32_t i = 0; i < WgmmaUnit::kWarps; ++i) {
     WarpSlot& w = warps_[first + i];

@@ -28,6 +28,7 @@ enum class Counter : uint16_t {
   smem_conflicts_ldsm, smem_conflicts_stsm, smem_conflicts_ldgsts, mio_arbitration_cycles,
   // L1
   l1_requests, l1_sectors, l1_sectors_hit, l1_fill_bytes, l1_store_bytes, ldgsts_bytes, tma_instructions, tma_bytes,
+  tma_byte_cycles, tma_most_in_flight,
   // front end
   register_bank_conflict_cycles, icache_misses, barrier_waits,
   // memory system
@@ -108,6 +109,8 @@ constexpr std::array<CounterInfo, kCounters> kCounterTable = {{
     {Counter::ldgsts_bytes, "sim__ldgsts_bytes", Scope::l1tex, "byte", Peak::none, "copied to shared memory by cp.async"},
     {Counter::tma_instructions, "sim__tma_instructions", Scope::sm, "inst", Peak::none, "bulk copies handed to the TMA engine"},
     {Counter::tma_bytes, "sim__tma_bytes", Scope::sm, "byte", Peak::none, "of shared memory that bulk copies fill or read"},
+    {Counter::tma_byte_cycles, "sim__tma_byte_cycles", Scope::sm, "", Peak::none, "bytes that the TMA engine asked for and has not got yet, added up over cycles"},
+    {Counter::tma_most_in_flight, "sim__tma_bytes_in_flight", Scope::sm, "byte", Peak::none, "the most of them at once (.max: of an SM)"},
     {Counter::register_bank_conflict_cycles, "sim__register_bank_conflict_cycles", Scope::smsp, "cycle", Peak::none, "operand-read cycles lost to register banks"},
     {Counter::icache_misses, "sm__icc_requests_lookup_miss", Scope::sm, "", Peak::none, "instruction lines that were not in L0"},
     {Counter::barrier_waits, "sim__barrier_waits", Scope::smsp, "", Peak::none, "warps that waited at a CTA barrier"},

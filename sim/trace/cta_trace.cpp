@@ -3,6 +3,21 @@
 #include <algorithm>
 
 namespace tcsim::sim {
+namespace {
+
+/// Several things happen in one cycle: the last one that did is the cause only when it is of the right kind.
+bool can_end(CtaTrace::Cause::By by, Blocked on) {
+  using By = CtaTrace::Cause::By;
+  switch (on) {
+    case Blocked::mbarrier: return by != By::wgmma;
+    case Blocked::wgmma: return by == By::wgmma;
+    case Blocked::bulk_group: return by == By::copy;
+    case Blocked::barrier: case Blocked::registers: return by == By::warp;
+    default: return false;
+  }
+}
+
+}  // namespace
 
 bool CtaTrace::take(Cycle now) {
   if (full_at_ != kNever) return false;
@@ -56,7 +71,7 @@ void CtaTrace::resumed(uint32_t warp, Cycle now, bool timed_out) {
   if (open == kNone || waits_[open].resumed != kNever) return;
   waits_[open].resumed = now;
   waits_[open].timed_out = timed_out;
-  if (cause_.at == now && !timed_out) waits_[open].cause = cause_;
+  if (cause_.at == now && !timed_out && can_end(cause_.by, waits_[open].on)) waits_[open].cause = cause_;
 }
 
 uint32_t CtaTrace::copy_issued(uint32_t warp, const isa::BulkCopy& copy, Cycle now) {
@@ -64,6 +79,8 @@ uint32_t CtaTrace::copy_issued(uint32_t warp, const isa::BulkCopy& copy, Cycle n
   copies_.push_back({copy, warp, now});
   return static_cast<uint32_t>(copies_.size() - 1);
 }
+
+void CtaTrace::copy_read(uint32_t copy, Cycle now) { cause_ = {Cause::By::copy, copy, linear_, now}; }
 
 void CtaTrace::copy_landed(uint64_t cta, uint32_t copy, Cycle now) {
   cause_ = {Cause::By::copy, copy, cta, now};

@@ -76,6 +76,8 @@ class CtaTrace {
   void resumed(uint32_t warp, Cycle now, bool timed_out = false);
   /// Index for copy_landed; kNone when there is no room.
   uint32_t copy_issued(uint32_t warp, const isa::BulkCopy& copy, Cycle now);
+  /// The source of a store has been read.
+  void copy_read(uint32_t copy, Cycle now);
   /// Of a copy that CTA `cta` issued.
   void copy_landed(uint64_t cta, uint32_t copy, Cycle now);
   void wgmma_issued(uint32_t group, uint32_t inst, Cycle now);
