@@ -6,7 +6,9 @@
 #include <bit>
 #include <cstdio>
 
+#include "isa/insn/wgmma.h"
 #include "sim/sm/pipes.h"
+#include "sim/trace/shared_names.h"
 
 namespace tcsim::sim {
 namespace {
@@ -22,7 +24,25 @@ double scalar_flops(const isa::Inst& inst, uint64_t threads) {
   }
 }
 
-bool is_matrix(const isa::Inst& inst) { return inst.op == isa::Op::mma || inst.op == isa::Op::mma_sp || inst.op == isa::Op::wmma_mma; }
+constexpr double kWarpsOfGroup = 4;
+
+bool is_wgmma(const isa::Inst& inst) { return inst.op == isa::Op::wgmma_mma || inst.op == isa::Op::wgmma_mma_sp; }
+bool is_matrix(const isa::Inst& inst) { return inst.op == isa::Op::mma || inst.op == isa::Op::mma_sp || inst.op == isa::Op::wmma_mma || is_wgmma(inst); }
+
+/// Operations of one warp's execution: the four warps of a wgmma share its.
+double warp_operations(const isa::Inst& inst) { return operations_of(inst.timing_key) / (is_wgmma(inst) ? kWarpsOfGroup : 1); }
+
+/// Operations a cycle of one SM. wgmma keeps its four tensor cores busy for a time that N alone sets.
+double peak_of(const isa::Inst& main, const SimResult& r, const isa::Kernel& kernel, const cfg::Machine& m) {
+  if (is_wgmma(main)) {
+    const double n = static_cast<const isa::WgmmaInst*>(static_cast<const isa::WgmmaOps*>(main.plan))->plan.desc().shape.n;
+    return operations_of(main.timing_key) / (n * m.wgmma.cycles_per_column);
+  }
+  double cycles = 0;  // of a sub-core's tensor pipe for one execution
+  for (const MachineOp& op : r.program.ops)
+    if (op.timing == isa::TimingClass::mma && op.inst == static_cast<uint32_t>(&main - kernel.insts.data())) cycles += r.program.mma_rows[op.mma_row]->interval;
+  return cycles > 0 ? operations_of(main.timing_key) / cycles * m.limits.subcores : 0;
+}
 
 /// Peak of the matrix row that did most of the work, else of the FMA pipe.
 void find_roofs(const SimResult& r, const isa::Kernel& kernel, const cfg::Machine& m, const std::vector<uint64_t>& executed,
@@ -32,26 +52,20 @@ void find_roofs(const SimResult& r, const isa::Kernel& kernel, const cfg::Machin
   for (size_t i = 0; i < kernel.insts.size(); ++i) {
     const isa::Inst& inst = kernel.insts[i];
     if (is_matrix(inst)) {
-      const double work = operations_of(inst.timing_key) * static_cast<double>(executed[i]);
+      const double work = warp_operations(inst) * static_cast<double>(executed[i]);
       roof.flops += work;
       if (work > most) most = work, main = &inst;
     } else {
       scalar += scalar_flops(inst, threads[i]);
     }
   }
-  const double subcores = static_cast<double>(m.limits.subcores) * m.chip.sms;
   if (main != nullptr) {
-    double cycles = 0;  // of the tensor pipe for one execution
-    for (size_t s = 0; s < r.program.ops.size(); ++s) {
-      const MachineOp& op = r.program.ops[s];
-      if (op.timing == isa::TimingClass::mma && op.inst == static_cast<uint32_t>(main - kernel.insts.data())) cycles += r.program.mma_rows[op.mma_row]->interval;
-    }
-    if (cycles > 0) roof.peak_flops_per_cycle = operations_of(main->timing_key) / cycles * subcores;
-    roof.peak_name = fmt::format("{} {}", main->op == isa::Op::wmma_mma ? "wmma.mma" : "mma.sync", main->timing_key);
+    roof.peak_flops_per_cycle = peak_of(*main, r, kernel, m) * m.chip.sms;
+    roof.peak_name = fmt::format("{} {}", is_wgmma(*main) ? "wgmma" : main->op == isa::Op::wmma_mma ? "wmma.mma" : "mma.sync", main->timing_key);
   } else {
     roof.flops = scalar;
     const uint32_t interval = m.of(isa::TimingClass::fma).interval;
-    if (interval > 0) roof.peak_flops_per_cycle = 2.0 * isa::kLanes / interval * subcores;
+    if (interval > 0) roof.peak_flops_per_cycle = 2.0 * isa::kLanes / interval * m.limits.subcores * m.chip.sms;
     roof.peak_name = "FFMA";
   }
   roof.dram_bytes_per_cycle = m.dram.bytes_per_cycle;
@@ -62,6 +76,25 @@ void find_roofs(const SimResult& r, const isa::Kernel& kernel, const cfg::Machin
 }
 
 std::string source_only(const isa::Module& module, const isa::Inst& inst) { return inst.loc.file == 0 ? std::string() : module.source_of(inst); }
+
+void add_mbarriers(const SimResult& r, const isa::Module& module, const isa::Kernel& kernel, Report& report) {
+  for (const auto& [offset, stats] : r.mbarriers) {
+    const SharedPlace place = shared_place(module, kernel, offset);
+    ReportBarrier b;
+    b.name = place.str();
+    b.phases = stats.phases;
+    b.kind = stats.data ? ReportBarrier::Kind::data : ReportBarrier::Kind::arrivals;
+    if (place.is_array) b.array = place.symbol, b.index = place.index;
+    for (const auto& [index, waits] : stats.waiters) {
+      const isa::Inst& inst = kernel.insts[index];
+      const std::string source = source_only(module, inst);
+      b.waiters.push_back({source.empty() ? fmt::format("{}:{}", module.path, inst.line) : source, waits.count, waits.cycles});
+      b.waits += waits.count;
+      b.wait_cycles += waits.cycles;
+    }
+    report.barriers.push_back(std::move(b));
+  }
+}
 
 }  // namespace
 
@@ -137,7 +170,8 @@ Report make_report(const SimResult& r, const isa::Module& module, const isa::Ker
     if (const auto note = r.conflict_notes.find(static_cast<uint32_t>(i)); note != r.conflict_notes.end()) rows[i].note = note->second;
     report.instructions.push_back(std::move(rows[i]));
   }
-  if (waits != 0) report.barriers.push_back({"CTA barriers", waits, wait_cycles});
+  if (waits != 0) report.barriers.push_back({.name = "CTA barriers", .waits = waits, .wait_cycles = wait_cycles});
+  add_mbarriers(r, module, kernel, report);
   find_roofs(r, kernel, machine, executed, threads, report.roofline);
   report.not_modelled = {"virtual address translation beyond a first-touch cost", "power and clock throttling", "other kernels on the chip"};
   return report;

@@ -69,6 +69,17 @@ Json check_object(const ReportCheck& c) {
   return out;
 }
 
+Json barrier_object(const ReportBarrier& b) {
+  Json out = {{"name", b.name}, {"waits", b.waits}, {"wait_cycles", b.wait_cycles}};
+  if (b.kind == ReportBarrier::Kind::cta) return out;
+  out["kind"] = b.kind == ReportBarrier::Kind::data ? "data" : "arrivals";
+  out["phases"] = b.phases;
+  Json& waiters = out["waiters"] = Json::array();
+  for (const ReportBarrier::Waiter& w : b.waiters)
+    waiters.push_back({{"where", w.where}, {"waits", w.waits}, {"wait_cycles", w.wait_cycles}});
+  return out;
+}
+
 void add_timing(Json& out, const Report& r) {
   out["cycles"] = r.cycles;
   out["time_us"] = r.time_us();
@@ -84,8 +95,7 @@ void add_lists(Json& out, const Report& r) {
   Json& instructions = out["instructions"] = Json::array();
   for (const ReportInstruction& i : r.instructions) instructions.push_back(instruction_object(i));
   Json& barriers = out["barriers"] = Json::array();
-  for (const ReportBarrier& b : r.barriers)
-    barriers.push_back({{"name", b.name}, {"waits", b.waits}, {"wait_cycles", b.wait_cycles}});
+  for (const ReportBarrier& b : r.barriers) barriers.push_back(barrier_object(b));
   Json& diagnostics = out["diagnostics"] = Json::array();
   for (const Diagnostic& d : r.diagnostics) {
     diagnostics.push_back({{"severity", severity_name(d.severity)},

@@ -55,8 +55,17 @@ struct ReportInstruction {
 };
 
 struct ReportBarrier {
-  std::string name;
-  uint64_t waits = 0, wait_cycles = 0;
+  /// data: an mbarrier on which asynchronous copies complete; arrivals: one that only counts arrivals; cta: bar.sync.
+  enum class Kind : uint8_t { cta, data, arrivals };
+  struct Waiter { std::string where; uint64_t waits = 0, wait_cycles = 0; };
+
+  std::string name;                          // "full_bar[2]"
+  uint64_t waits = 0, wait_cycles = 0;       // mbarriers: warps that were suspended, and for how long until the phase's end
+  uint64_t phases = 0;                       // that ended, over all CTAs; 0: not known
+  Kind kind = Kind::cta;
+  std::string array{};                       // "full_bar": the elements are the stages of one pipeline; empty: none
+  uint64_t index = 0;                        // in it
+  std::vector<Waiter> waiters{};             // by place in the source
 };
 
 struct ReportCheck {

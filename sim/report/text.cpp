@@ -270,6 +270,12 @@ private:
     row("L2", 32 * r_.metric("lts__t_sectors.sum"),
         hit_rate("lts__t_sector_hit_rate.pct", "lts__t_sectors.sum"),
         r_.metric("lts__t_sectors.sum.pct_of_peak_sustained_elapsed"));
+    if (r_.metric("sim__tma_instructions.sum") > 0)
+      line("  {} {}  {} copies; in flight on an SM: {} on average, {} at most", pad("TMA", 20),
+           pad_left(amount(r_.metric("sim__tma_bytes.sum"), "B"), 10),
+           count(r_.metric("sim__tma_instructions.sum")),
+           amount(r_.metric("sim__tma_bytes_in_flight.avg.per_cycle_active"), "B"),
+           amount(r_.metric("sim__tma_bytes_in_flight.max"), "B"));
     row("DRAM read", r_.metric("dram__bytes_read.sum"), "",
         r_.metric("dram__bytes_read.sum.pct_of_peak_sustained_elapsed"));
     row("DRAM write", r_.metric("dram__bytes_write.sum"), "",
@@ -280,13 +286,17 @@ private:
     const bool any = std::any_of(r_.barriers.begin(), r_.barriers.end(),
                                  [](const ReportBarrier& b) { return b.waits > 0; });
     if (!any) return;
-    out_ += paint_.heading("Barriers");
+    const bool mbarriers = std::any_of(r_.barriers.begin(), r_.barriers.end(), [](const ReportBarrier& b) {
+      return b.kind != ReportBarrier::Kind::cta;
+    });
+    out_ += paint_.heading("Barriers", mbarriers ? "share of active warp-cycles that warps were suspended" : "");
     for (const ReportBarrier& b : r_.barriers) {
-      if (b.waits == 0) continue;
+      if (b.waits == 0 || b.kind != ReportBarrier::Kind::cta) continue;
       line("  {} {} waits, {:.0f} cycles each", pad(fit(b.name, 20), 20),
            pad_left(count(static_cast<double>(b.waits)), 10),
            ratio(static_cast<double>(b.wait_cycles), static_cast<double>(b.waits)));
     }
+    if (mbarriers) out_ += text::mbarrier_lines(r_, paint_);
   }
 
   void check() {

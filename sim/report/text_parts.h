@@ -39,4 +39,7 @@ struct Paint {
   std::string heading(std::string_view title, std::string_view note = {}) const;
 };
 
+/// The mbarriers' part of the section "Barriers" (text_barriers.cpp): the stages of a pipeline together, and what they say.
+std::string mbarrier_lines(const Report& report, const Paint& paint);
+
 }  // namespace tcsim::sim::text

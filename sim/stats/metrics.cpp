@@ -113,6 +113,8 @@ private:
     out_["dram__throughput.avg.pct_of_peak_sustained_elapsed"] =
         percent(dram, m_.dram.bytes_per_cycle * elapsed());
     out_["sim__cycles_kernel"] = static_cast<double>(run_.kernel_cycles);
+    out_["sim__tma_bytes_in_flight.avg.per_cycle_active"] =
+        ratio(sum(Counter::tma_byte_cycles), sum(Counter::cycles_active));
     const double nanoseconds = ratio(elapsed(), m_.chip.clock_mhz) * 1000;
     out_["gpu__time_duration.sum"] = nanoseconds;
   }
@@ -162,6 +164,7 @@ std::string metric_unit(const std::string& metric) {
   const auto ends = [&](std::string_view end) { return metric.ends_with(end); };
   if (ends(".pct") || ends("_pct") || metric.find("pct_of_peak") != std::string::npos) return "%";
   if (ends(".ratio")) return metric.find("warps_issue_stalled") != std::string::npos ? "inst" : "";
+  if (metric.starts_with("sim__tma_bytes_in_flight")) return "byte";
   if (metric.find("per_cycle") != std::string::npos) return "inst/cycle";
   if (metric == "gpu__time_duration.sum") return "nsecond";
   if (metric == "sim__cycles_kernel" || metric.starts_with("sim__warp_cycles") ||
