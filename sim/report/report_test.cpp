@@ -47,7 +47,7 @@ Report sample() {
                      .wavefronts = 8000, .wavefronts_ideal = 2000, .stalls = stalls({{StallReason::wait, 1500}, {StallReason::selected, 500}}), .note = "lanes 0, 4 (2) meet in bank 0"},
                     {.index = 4, .text = "ld.global.v4.f32 {%f1,%f2,%f3,%f4}, [%rd1]", .place = "k.ptx:41", .executed = 100,
                      .stalls = stalls({{StallReason::long_scoreboard, 4500}, {StallReason::wait, 500}, {StallReason::not_selected, 1000}})}};
-  r.barriers = {{"bar.sync 0", 400, 8000}};
+  r.barriers = {{.name = "bar.sync 0", .waits = 400, .wait_cycles = 8000}};
   Diagnostics diags;
   diags.warning("uninitialised-read", {"k.ptx", 12, 7}, "reads shared bytes that nobody wrote");
   r.diagnostics = diags.all();
@@ -141,6 +141,43 @@ TEST(WriteText, AWrongResultStandsOut) {
   const std::string text = write_text(r);
   EXPECT_NE(text.find("Result WRONG  7 of 1,048,576 elements"), std::string::npos) << text;
   EXPECT_NE(text.find("first: C[3, 7]: got 1.5, want 1.25"), std::string::npos);
+}
+
+/// Four stages and 10,000 warp-cycles: warps waited 2,000 for data, 1,500 of them for stage 0, and 500 for free buffers.
+Report with_mbarriers() {
+  Report r = sample();
+  using Kind = ReportBarrier::Kind;
+  r.barriers.clear();
+  for (uint64_t i = 0; i < 4; ++i) {
+    const uint64_t data = i == 0 ? 1500 : i == 1 ? 500 : 0;
+    r.barriers.push_back({.name = "full_bar[" + std::to_string(i) + "]", .waits = 5, .wait_cycles = data, .phases = 8, .kind = Kind::data, .array = "full_bar", .index = i,
+                          .waiters = {{"k.ptx:200", 5, data}}});
+  }
+  r.barriers.push_back({.name = "empty_bar[0]", .waits = 10, .wait_cycles = 500, .phases = 8, .kind = Kind::arrivals, .array = "empty_bar", .index = 0, .waiters = {{"k.ptx:90", 10, 500}}});
+  return r;
+}
+
+TEST(WriteText, StagesOfAPipelineTogetherAndWhatTheySay) {
+  Report r = with_mbarriers();
+  const TextOptions ascii{.unicode = false};
+  const std::string text = write_text(r, ascii);
+  EXPECT_NE(text.find("  full_bar[0..3]        20.0 %  ####................  20 waits of 100 cycles for copies\n"
+                      "           32 phases; most waiting at k.ptx:200, 75.0 % for stage 0\n"
+                      "  empty_bar[0]           5.0 %  #...................  10 waits of 50 cycles for arrivals\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("more stages"), std::string::npos) << text;
+  r.roofline.l2_bytes *= 1.5;  // 75 % of the L2 bandwidth
+  EXPECT_NE(write_text(r, ascii).find("bandwidth is used up"), std::string::npos);
+  r.barriers[4].wait_cycles = 6000;
+  EXPECT_NE(write_text(r, ascii).find("consumers are the limit"), std::string::npos);
+}
+
+TEST(WriteJson, MbarriersHavePhasesAndWaiters) {
+  const auto j = nlohmann::json::parse(write_json(with_mbarriers()));
+  EXPECT_EQ(j["barriers"][1]["name"], "full_bar[1]");
+  EXPECT_EQ(j["barriers"][1]["phases"], 8);
+  EXPECT_EQ(j["barriers"][1]["kind"], "data");
+  EXPECT_EQ(j["barriers"][1]["waiters"][0]["where"], "k.ptx:200");
+  EXPECT_EQ(j["barriers"][4]["kind"], "arrivals");
 }
 
 TEST(WriteJson, HasTheFieldsOfTheContract) {
