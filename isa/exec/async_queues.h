@@ -81,13 +81,23 @@ class WgmmaQueue {
   size_t size() const { return pending_.size(); }
   const WgmmaIssue& at(size_t i) const { return pending_[i].issue; }
   const WgmmaIssue& front() const { return pending_.front().issue; }
-  void pop() { pending_.pop_front(); }
-  void clear() { pending_.clear(); }
+  void pop() {
+    pending_.pop_front();
+    computed_ -= computed_ > 0;
+  }
+  /// Its D may be computed before it is waited for: the oldest one that is not; nullptr: all are.
+  const WgmmaIssue* next_to_compute() const { return computed_ < pending_.size() ? &pending_[computed_].issue : nullptr; }
+  void set_computed() { ++computed_; }
+  void clear() {
+    pending_.clear();
+    computed_ = 0;
+  }
 
  private:
   static constexpr uint64_t kOpen = ~0ull;
   struct Entry { WgmmaIssue issue; uint64_t group; };
   std::deque<Entry> pending_;
+  size_t computed_ = 0;  // of the oldest
   uint64_t group_ = 0;
 };
 

@@ -9,6 +9,7 @@
 #include "isa/check.h"
 #include "isa/exec/bulk_walk.h"
 #include "isa/exec/memory.h"
+#include "isa/exec/shared_watch.h"
 
 namespace tcsim::isa {
 namespace {
@@ -129,6 +130,7 @@ void land_load(const BulkCopy& copy, const GlobalMemory& global, WindowMemory& t
 }
 
 void land_shared(const BulkCopy& copy, const WindowMemory& source, WindowMemory& target) {
+  const StaleView stale(copy.stale.get(), source);
   const uint8_t* from = source.data() + copy.shared.offset;
   uint8_t* to = target.data() + copy.target.offset;
   const bool reduces = copy.reduce != BulkCopy::ReduceOp::none;
@@ -145,6 +147,7 @@ void land_shared(const BulkCopy& copy, const WindowMemory& source, WindowMemory&
 }
 
 void land_store(const BulkCopy& copy, const WindowMemory& source, GlobalMemory& global) {
+  const StaleView stale(copy.stale.get(), source);
   Mapped mapped(global);
   for_each_piece(copy, [&](const BulkPiece& piece) {
     if (!piece.inside) return;

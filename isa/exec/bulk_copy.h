@@ -13,6 +13,7 @@
 namespace tcsim::isa {
 
 struct TensorMap;   // isa/layout/tensor_map.h
+struct StaleBytes;  // isa/exec/shared_watch.h
 class GlobalMemory;
 class WindowMemory;
 
@@ -38,8 +39,19 @@ struct BulkCopy {
   uint64_t map_address = 0;        // where the map was read: key of the descriptor cache
   std::array<int32_t, 5> coordinate{};   // innermost dimension first
   std::array<uint16_t, 3> im2col_offset{};
+  std::shared_ptr<const StaleBytes> stale;  // source bytes that it sees although they were written since, for want of a fence
   uint32_t inst = 0;               // index of the instruction in the kernel
   uint64_t id = 0;                 // given by whoever runs it
+
+  /// Ranks whose shared memory it writes (a mask), and where.
+  uint32_t targets() const {
+    switch (kind) {
+      case Kind::load: return multicast ? cta_mask : 1u << shared.rank;
+      case Kind::shared_to_cluster: return 1u << target.rank;
+      default: return 0;
+    }
+  }
+  uint32_t target_offset() const { return kind == Kind::load ? shared.offset : target.offset; }
 };
 
 /// "add", "and", ... as PTX spells it; none for other words.

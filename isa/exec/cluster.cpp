@@ -11,6 +11,7 @@ namespace tcsim::isa {
 void ClusterBarrier::reset(const std::vector<Cta*>& ctas) {
   threads_ = arrived_ = 0;
   phase_ = 0;
+  ctas_ = ctas;
   warps_.assign(ctas.size(), {});
   for (size_t r = 0; r < ctas.size(); ++r) {
     warps_[r].resize(ctas[r]->warps.size());
@@ -29,6 +30,7 @@ void ClusterBarrier::settle() {
 std::string ClusterBarrier::arrive(uint32_t rank, uint32_t warp, uint32_t lanes) {
   WarpState& w = warps_[rank][warp];
   if (w.pending & lanes) return "barrier.cluster.arrive twice in the same phase: barrier.cluster.wait must come between";
+  ctas_[rank]->watch.publish(warp);
   w.pending |= lanes;
   w.ever |= lanes;
   arrived_ += static_cast<uint32_t>(std::popcount(lanes));

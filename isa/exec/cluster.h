@@ -27,6 +27,7 @@ class ClusterBarrier {
   void settle();
   struct WarpState { uint32_t pending = 0, ever = 0; };  // lanes that arrived in this phase; in any
   std::vector<std::vector<WarpState>> warps_;
+  std::vector<Cta*> ctas_;
   uint32_t threads_ = 0, arrived_ = 0;
   uint64_t phase_ = 0;
 };

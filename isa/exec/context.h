@@ -16,6 +16,8 @@
 namespace tcsim::isa {
 
 class MbarrierUnit;  // isa/exec/mbarrier_unit.h
+class WgmmaQueue;    // isa/exec/async_queues.h
+class WgmmaRegisters;  // isa/exec/wgmma_registers.h
 
 constexpr int kLanes = 32;  // warp size: architectural, the same on every machine
 constexpr uint32_t kFullMask = 0xffffffffu;
@@ -106,7 +108,18 @@ enum Hazard : uint8_t {
   kMissingProxyFence = 8,   // the asynchronous proxy reads bytes that generic writes left without fence.proxy.async
   kSwizzleMismatch = 16,    // a wgmma descriptor reads with another swizzle than TMA wrote
   kWgmmaRegister = 32,      // registers of a wgmma in flight are read or written
-  kStalePhase = 64          // a wait for a phase that has long ended: the parity is wrong
+  kStalePhase = 64,         // a wait for a phase that has long ended: the parity is wrong
+  kFindings = 128           // not a kind: Effects::findings has something
+};
+
+/// A suspicious thing with its own words, found where asynchronous operations are involved.
+struct HazardFinding {
+  static constexpr uint32_t kNone = ~0u;
+  Hazard kind = kUninitialisedRead;
+  uint32_t inst = 0, warp = 0;               // where it is reported
+  uint32_t other = kNone, other_warp = 0;    // instruction that it collides with
+  uint32_t offset = 0;                       // of shared memory; kNone: no place in memory
+  std::string text;                          // follows the instruction's text; {} stands for the other instruction
 };
 
 /// The user's fault found while executing: becomes a Diagnostic with the instruction's place and exit code 3.
@@ -136,6 +149,7 @@ struct Effects {
   std::vector<BulkCopy> bulk;
   WgmmaIssue wgmma;
   std::vector<RemoteOp> remote;
+  std::vector<HazardFinding> findings;  // emptied by whoever reports them
   MbarrierWait wait;
   // wmma.load and wmma.store make several accesses: those after the first, more[0 .. more_count).
   uint8_t more_count = 0;
@@ -167,6 +181,8 @@ struct ExecContext {
   WindowMemory* shared = nullptr;   // of the CTA
   WindowMemory* target = nullptr;   // shared memory that the current access goes to: of another CTA of the cluster, or `shared`
   MbarrierUnit* mbarriers = nullptr;
+  const WgmmaQueue* wgmma = nullptr;           // of the warp
+  const WgmmaRegisters* wgmma_registers = nullptr;  // of the program
   WindowMemory* local = nullptr;    // of the warp: lane-major, local_stride each
   uint32_t local_bytes = 0;         // per thread
   uint32_t local_stride = 0;        // local_bytes rounded up, so that lanes keep the alignment of any access
@@ -207,6 +223,10 @@ struct ExecContext {
     fx.hazard |= kind;
     fx.hazard_lane = static_cast<int8_t>(lane);
     fx.hazard_address = address;
+  }
+  void find(HazardFinding finding) {
+    fx.hazard |= kFindings;
+    fx.findings.push_back(std::move(finding));
   }
   /// True when all live lanes that a *.sync instruction names are here (mask). Otherwise asks the warp to wait for them;
   /// the instruction must then do nothing: it is run again with more lanes.

@@ -7,8 +7,9 @@
 
 namespace tcsim::isa {
 
-void CtaBarriers::reset(uint32_t cta_threads) {
+void CtaBarriers::reset(uint32_t cta_threads, SharedWatch* watch) {
   threads_ = cta_threads;
+  watch_ = watch;
   for (Barrier& b : barriers_) b = {};
 }
 
@@ -56,6 +57,7 @@ bool CtaBarriers::arrive(const BarrierRequest& request, uint32_t warp, uint32_t 
     error = fmt::format("barrier {}: {} threads arrive, but it expects {} and {} are there already", request.id, count, b.expected, b.arrived);
     return false;
   }
+  if (watch_ != nullptr) watch_->publish(warp);
   b.arrived += count;
   b.popc += static_cast<uint32_t>(std::popcount(request.predicate & lanes));
   b.all = b.all && (lanes & ~request.predicate) == 0;
@@ -92,7 +94,7 @@ void Cta::start(const Program& program, const LaunchInfo& launch, GlobalMemory& 
   id = ctaid;
   sm_id = sm;
   shared.reset(std::max(kernel.shared_static_bytes, kernel.dynamic_shared_offset) + launch.dynamic_smem_bytes);
-  barriers.reset(threads);
+  barriers.reset(threads, &watch);
   warps.resize(count);
   locals.resize(count);
   for (uint32_t w = 0; w < count; ++w) {
@@ -109,7 +111,9 @@ void Cta::start(const Program& program, const LaunchInfo& launch, GlobalMemory& 
   warps_running = count;
   rank = warps[0].ctx.cluster_rank;
   pooled_registers = 0;
-  mbarriers.reset(shared);
+  watch.start(program.async_proxy, shared.size(), warps);
+  shared.set_watch(watch.on() ? &watch : nullptr);
+  mbarriers.reset(shared, &watch, rank);
 }
 
 bool Cta::set_registers(Warp& warp, uint32_t count) {

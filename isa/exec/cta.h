@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "isa/exec/mbarrier_unit.h"
+#include "isa/exec/shared_watch.h"
 #include "isa/exec/warp.h"
 
 namespace tcsim::isa {
@@ -14,7 +15,8 @@ class CtaBarriers {
  public:
   static constexpr uint32_t kCount = 16;
   struct Release { uint32_t warp, lanes; uint32_t red_result; };  // red_result: popc, or 0/1 for and/or
-  void reset(uint32_t cta_threads);
+  /// watch hears of arrivals.
+  void reset(uint32_t cta_threads, SharedWatch* watch = nullptr);
   /// Lanes of a warp arrive. True when this completes the barrier: then `released` lists who may go on, the lanes that
   /// arrived last among them (unless they only arrive): Warp::unblock() is right for each entry, blocked or not.
   /// fault text in `error` (empty: none): counts that disagree, more arrivals than expected, id out of range.
@@ -34,6 +36,7 @@ class CtaBarriers {
   };
   void complete(Barrier& barrier, std::vector<Release>& released);
   std::array<Barrier, kCount> barriers_;
+  SharedWatch* watch_ = nullptr;
   uint32_t threads_ = 0;
 };
 
@@ -42,6 +45,7 @@ struct Cta {
   WindowMemory shared;
   CtaBarriers barriers;
   MbarrierUnit mbarriers;
+  SharedWatch watch;
   std::vector<Warp> warps;
   std::vector<WindowMemory> locals;  // one a warp
   uint32_t warps_running = 0;        // warps that have not exited; kept by the caller from start() on

@@ -10,17 +10,6 @@ MbarrierSource source_of(const Cta& cta, const Warp& warp, uint32_t inst, Mbarri
   return {kind, static_cast<uint8_t>(cta.rank), static_cast<uint16_t>(warp.index()), inst};
 }
 
-/// Ranks whose shared memory a copy writes.
-uint32_t target_mask(const BulkCopy& copy) {
-  switch (copy.kind) {
-    case BulkCopy::Kind::load: return copy.multicast ? copy.cta_mask : 1u << copy.shared.rank;
-    case BulkCopy::Kind::shared_to_cluster: return 1u << copy.target.rank;
-    default: return 0;
-  }
-}
-
-uint32_t target_offset(const BulkCopy& copy) { return copy.kind == BulkCopy::Kind::load ? copy.shared.offset : copy.target.offset; }
-
 }  // namespace
 
 void FunctionalCluster::begin() {
@@ -29,6 +18,21 @@ void FunctionalCluster::begin() {
   std::vector<Cta*> members;
   for (Cta& cta : ctas) members.push_back(&cta);
   cluster.connect(std::move(members));
+}
+
+void FunctionalCluster::end() {
+  for (const Cta& cta : ctas) {
+    MbarrierSource source;
+    if (auto e = cta.mbarriers.leftover(source)) return fail(std::move(e), source.inst, cta, source.warp);
+  }
+}
+
+bool FunctionalCluster::compute_wgmma(Cta& cta, Warp& warp) {
+  const WgmmaIssue* next = warp.wgmma.next_to_compute();
+  if (next == nullptr) return false;
+  complete_wgmma(warp.ctx, *next, cta.shared);
+  warp.wgmma.set_computed();
+  return true;
 }
 
 void FunctionalCluster::fail(MbarrierError error, uint32_t inst, const Cta& cta, uint32_t warp) {
@@ -43,13 +47,11 @@ void FunctionalCluster::issue(Cta& cta, Warp& warp) {
   if (fx.issued & Effects::kBulk)
     for (const BulkCopy& copy : fx.bulk) issue_bulk(cta, warp, copy);
   if (fx.issued & Effects::kWgmma) {
+    // Computed or not, it stays in the queue, and its registers and operands its own, until the warp waits for it.
+    if (order_ == AsyncOrder::random && fx.wgmma.stale && coin()) fx.wgmma.stale.reset();
     warp.wgmma.issue(fx.wgmma);
-    if (order_ == AsyncOrder::eager || (order_ == AsyncOrder::random && coin())) {
-      while (!warp.wgmma.empty()) {
-        complete_wgmma(warp.ctx, warp.wgmma.front(), cta.shared);
-        warp.wgmma.pop();
-      }
-    }
+    if (order_ == AsyncOrder::eager || (order_ == AsyncOrder::random && coin()))
+      while (compute_wgmma(cta, warp)) {}
   }
   if (fx.issued & Effects::kRemote)
     for (const RemoteOp& op : fx.remote)
@@ -61,12 +63,13 @@ void FunctionalCluster::issue_bulk(Cta& cta, Warp& warp, const BulkCopy& issued)
   Pending p{issued, &cta, &warp};
   p.copy.inst = warp.last_inst();
   const MbarrierSource source = source_of(cta, warp, p.copy.inst, MbarrierSource::Kind::bulk);
-  for (uint32_t m = target_mask(p.copy); m; m &= m - 1) {
+  for (uint32_t m = p.copy.targets(); m; m &= m - 1) {
     const auto rank = static_cast<uint32_t>(std::countr_zero(m));
     if (rank >= ctas.size()) return fail({"out-of-bounds", "the copy names a CTA that the cluster does not have"}, p.copy.inst, cta, warp.index());
-    ctas[rank].shared.fly(target_offset(p.copy), p.copy.bytes);
+    ctas[rank].shared.fly(p.copy.target_offset(), p.copy.bytes);
     if (p.copy.has_mbarrier) fail(ctas[rank].mbarriers.issued(p.copy.mbarrier.offset, p.copy.bytes, source), p.copy.inst, cta, warp.index());
   }
+  if (order_ == AsyncOrder::random && p.copy.stale && coin()) p.copy.stale.reset();
   p.copy.id = p.copy.has_mbarrier ? 0 : warp.bulk.issue(p.copy.lane);
   if (order_ == AsyncOrder::eager || (order_ == AsyncOrder::random && coin())) land(std::move(p));
   else pending_.push_back(std::move(p));
@@ -75,9 +78,10 @@ void FunctionalCluster::issue_bulk(Cta& cta, Warp& warp, const BulkCopy& issued)
 // ---- completion ----
 
 void FunctionalCluster::land_in(const BulkCopy& copy, const MbarrierSource& source, Cta& target, const Cta& from) {
+  target.shared.land(copy.target_offset(), copy.bytes);  // first: undefined source bytes leave theirs undefined
   if (copy.kind == BulkCopy::Kind::load) land_load(copy, global_, target.shared);
   else land_shared(copy, from.shared, target.shared);
-  target.shared.land(target_offset(copy), copy.bytes);
+  target.watch.landed(copy, copy.target_offset());
   if (copy.has_mbarrier) fail(target.mbarriers.complete(copy.mbarrier.offset, copy.bytes, source), copy.inst, from, source.warp);
 }
 
@@ -85,8 +89,9 @@ void FunctionalCluster::land(Pending p) {
   ++events;
   const BulkCopy& copy = p.copy;
   const MbarrierSource source = source_of(*p.cta, *p.warp, copy.inst, MbarrierSource::Kind::bulk);
-  for (uint32_t m = target_mask(copy); m; m &= m - 1) land_in(copy, source, ctas[static_cast<size_t>(std::countr_zero(m))], *p.cta);
+  for (uint32_t m = copy.targets(); m; m &= m - 1) land_in(copy, source, ctas[static_cast<size_t>(std::countr_zero(m))], *p.cta);
   if (copy.kind == BulkCopy::Kind::store || copy.kind == BulkCopy::Kind::reduce) land_store(copy, p.cta->shared, global_);
+  p.cta->watch.has_read(copy);
   if (copy.id != 0) p.warp->bulk.done(copy.id);
 }
 
@@ -110,17 +115,14 @@ void FunctionalCluster::some_complete() {
   land_if([this](const Pending&) { return coin(); });
   for (Cta& cta : ctas)
     for (Warp& warp : cta.warps)
-      while (!warp.wgmma.empty() && coin()) {
-        complete_wgmma(warp.ctx, warp.wgmma.front(), cta.shared);
-        warp.wgmma.pop();
-      }
+      while (coin() && compute_wgmma(cta, warp)) {}
 }
 
 bool FunctionalCluster::flush() {
   const auto awaited = [this](const Pending& p) {
     return std::any_of(waiters_.begin(), waiters_.end(), [&](const Waiter& w) {
       return w.why == Control::mbarrier_wait && p.copy.has_mbarrier && w.wait.address.offset == p.copy.mbarrier.offset &&
-             (target_mask(p.copy) >> w.cta->rank & 1);
+             (p.copy.targets() >> w.cta->rank & 1);
     });
   };
   if (land_if(awaited) > 0) return true;
@@ -144,7 +146,7 @@ bool FunctionalCluster::wait_bulk(Cta&, Warp& warp) {
 
 void FunctionalCluster::wait_wgmma(Cta& cta, Warp& warp, uint64_t keep) {
   for (size_t n = warp.wgmma.blocking(keep); n > 0; --n) {
-    complete_wgmma(warp.ctx, warp.wgmma.front(), cta.shared);
+    if (warp.wgmma.next_to_compute() == &warp.wgmma.front()) compute_wgmma(cta, warp);
     warp.wgmma.pop();
   }
 }
@@ -186,6 +188,7 @@ void FunctionalCluster::wake() {
     }
     const Waiter w = waiters_[i];
     waiters_.erase(waiters_.begin() + static_cast<ptrdiff_t>(i));
+    if (w.why == Control::mbarrier_wait) w.cta->mbarriers.passed(w.wait.address.offset, w.warp->index(), w.lanes);
     w.warp->unblock(w.lanes, 1);
     ++events;
   }

@@ -23,6 +23,10 @@ class FunctionalCluster {
  public:
   FunctionalCluster(AsyncOrder order, std::mt19937_64& random, GlobalMemory& global) : order_(order), random_(random), global_(global) {}
   FunctionalCluster(FunctionalCluster&&) = default;
+  void resize(size_t size) {
+    ctas.resize(size);
+    for (Cta& cta : ctas) cta.watch.keep_old(order_ != AsyncOrder::eager);
+  }
 
   std::vector<Cta> ctas;
   Cluster cluster;
@@ -30,6 +34,8 @@ class FunctionalCluster {
 
   /// The CTAs were started.
   void begin();
+  /// All CTAs have ended: what is wrong with the barriers that they leave.
+  void end();
   bool done() const { return cluster.running == 0; }
 
   // What a warp's last step issued or asks for. False: the warp must block.
@@ -70,6 +76,8 @@ class FunctionalCluster {
   void issue_bulk(Cta& cta, Warp& warp, const BulkCopy& copy);
   void land(Pending pending);
   void land_in(const BulkCopy& copy, const MbarrierSource& source, Cta& target, const Cta& from);
+  /// The oldest wgmma of the warp that is not computed, now. False: all are.
+  static bool compute_wgmma(Cta& cta, Warp& warp);
   void fail(MbarrierError error, uint32_t inst, const Cta& cta, uint32_t warp);
   bool over(const Waiter& waiter);
   template <class F>

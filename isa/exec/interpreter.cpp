@@ -26,7 +26,7 @@ class Interpreter {
     total_ = launch_.grid.count();
     const uint64_t size = launch_.cluster.count(), clusters = total_ / size;
     const uint64_t resident = std::min<uint64_t>(std::max<uint64_t>(1, options_.resident_ctas / size), clusters);
-    for (uint64_t i = 0; i < resident; ++i) slots_.emplace_back(options_.order, random_, global_).ctas.resize(size);
+    for (uint64_t i = 0; i < resident; ++i) slots_.emplace_back(options_.order, random_, global_).resize(size);
     used_.assign(slots_.size(), false);
     for (size_t i = 0; i < slots_.size(); ++i) start_next(i);
     while (!failed_ && done_ < total_) {
@@ -61,6 +61,8 @@ class Interpreter {
     c.wake();
     for (size_t rank = 0; rank < c.ctas.size() && !failed_; ++rank) ran |= run_cta(c, c.ctas[rank]);
     if (c.done()) {
+      c.end();
+      if (const AsyncFault* fault = c.fault()) return fail(async_fault(*fault)), true;
       done_ += c.ctas.size();
       report_progress();
       start_next(slot);
@@ -77,7 +79,7 @@ class Interpreter {
       ran = true;
       run_warp(c, cta, warp);
       if (failed_) return true;
-      if (const AsyncFault* fault = c.fault()) return fail(async_fault_diagnostic(module_, *program_.kernel, *fault->cta, fault->warp, fault->inst, fault->error)), true;
+      if (const AsyncFault* fault = c.fault()) return fail(async_fault(*fault)), true;
     }
     return ran;
   }
@@ -100,12 +102,12 @@ class Interpreter {
       threads += static_cast<uint64_t>(std::popcount(warp.last_active()));
       const Effects& fx = warp.ctx.fx;
       if (fx.has_copy) issue_copy(cta, warp);
+      if (fx.hazard) [[unlikely]] hazards_.add(cta, warp);
       if (fx.issued) [[unlikely]] {
         if (fx.issued == Effects::kPoll) polls += control == Control::next;
         else c.issue(cta, warp);
         if (c.fault()) break;
       }
-      if (fx.hazard) [[unlikely]] hazards_.add(cta, warp);
       if (control != Control::next) [[unlikely]] {
         if (!handle(c, cta, warp, control)) break;
         if (control == Control::sleep) left = 1;
@@ -233,7 +235,7 @@ class Interpreter {
           complete(cta, warp, ids);
         }
       any |= slots_[i].flush();
-      if (const AsyncFault* fault = slots_[i].fault()) fail(async_fault_diagnostic(module_, *program_.kernel, *fault->cta, fault->warp, fault->inst, fault->error));
+      if (const AsyncFault* fault = slots_[i].fault()) fail(async_fault(*fault));
       slots_[i].wake();
     }
     return any;
@@ -251,12 +253,16 @@ class Interpreter {
     return any;
   }
 
+  Diagnostic async_fault(const AsyncFault& f) const { return async_fault_diagnostic(module_, *program_.kernel, *f.cta, f.warp, f.inst, f.error); }
+
   void deadlock() {
     std::vector<const Cta*> ctas;
     for (size_t i = 0; i < slots_.size(); ++i)
       if (used_[i])
         for (const Cta& cta : slots_[i].ctas) ctas.push_back(&cta);
-    fail(deadlock_diagnostic(module_, ctas));
+    if (failed_) return;
+    failed_ = true;
+    for (Diagnostic& d : deadlock_diagnostics(module_, ctas)) diags_.add(std::move(d));
   }
 
   const Module& module_;

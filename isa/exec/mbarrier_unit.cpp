@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "isa/exec/shared_watch.h"
+
 namespace tcsim::isa {
 namespace {
 
@@ -11,8 +13,10 @@ MbarrierError misuse(std::string text) { return {"barrier-misuse", std::move(tex
 
 }  // namespace
 
-void MbarrierUnit::reset(WindowMemory& shared) {
+void MbarrierUnit::reset(WindowMemory& shared, SharedWatch* watch, uint32_t rank) {
   shared_ = &shared;
+  watch_ = watch;
+  rank_ = rank;
   records_.clear();
   ended_.clear();
 }
@@ -36,6 +40,47 @@ MbarrierError MbarrierUnit::check(uint32_t offset) const {
   return misuse(fmt::format("no mbarrier was initialised at offset {} of shared memory (mbarrier.init is missing, was not waited for, or went to another address)", offset));
 }
 
+MbarrierError MbarrierUnit::check(uint32_t offset, const MbarrierSource& source) const {
+  if (auto e = check(offset)) return e;
+  const Record& record = *find(offset);
+  if (source.rank == rank_ && source.warp == record.init_warp) return {};
+  if (watch_->published(record.init_warp) != record.init_publishes) return {};
+  return misuse(fmt::format("mbarrier at offset {}: warp {} initialised it and has not arrived at a barrier since, so that warp {} cannot know of it (a barrier between mbarrier.init and "
+                            "the first use is missing)", offset, record.init_warp, source.warp));
+}
+
+bool MbarrierUnit::passed(uint32_t offset, uint32_t warp, uint32_t lanes) {
+  Record* record = find(offset);
+  if (record == nullptr) return false;
+  record->seen = record->phase;
+  for (Record::Passed& p : record->passed) {
+    if (p.warp != warp) continue;
+    const bool again = p.phase == record->phase && (p.lanes & lanes) != 0 && record->in_flight > 0;
+    p.lanes = p.phase == record->phase ? p.lanes | lanes : lanes;
+    p.phase = record->phase;
+    return again;
+  }
+  record->passed.push_back({static_cast<uint16_t>(warp), lanes, record->phase});
+  return false;
+}
+
+MbarrierError MbarrierUnit::leftover(MbarrierSource& source) const {
+  for (const auto& [offset, record] : records_) {
+    const Mbarrier m = word(offset);
+    if (m.tx == 0 || record.in_flight != 0) continue;
+    uint64_t expected = 0, delivered = 0;
+    source = {MbarrierSource::Kind::thread, static_cast<uint8_t>(rank_), static_cast<uint16_t>(record.init_warp), record.init_inst};
+    for (const Share& s : record.now) {
+      expected += s.expected;
+      delivered += s.delivered;
+      source = s.source;
+    }
+    return {"tma-byte-mismatch", fmt::format("mbarrier at offset {}: the CTA ends in its phase {}, which expects {} bytes and got {}: expect_tx and the copies disagree by {} bytes", offset,
+                                             record.phase, expected, delivered, m.tx < 0 ? -m.tx : m.tx)};
+  }
+  return {};
+}
+
 MbarrierUnit::Share& MbarrierUnit::share(Record& record, MbarrierSource source) {
   for (Share& s : record.now)
     if (s.source == source) return s;
@@ -54,6 +99,8 @@ MbarrierError MbarrierUnit::init(uint32_t offset, uint32_t count, MbarrierSource
   Record& record = records_[offset];
   record.init_inst = source.inst;
   record.count = count;
+  record.init_warp = source.warp;
+  record.init_publishes = watch_->published(source.warp);
   shared_->mark_written(offset, 8);
   store_mbarrier(*shared_, offset, {count, count, 0, false});
   return {};
@@ -83,18 +130,21 @@ MbarrierError MbarrierUnit::settle(uint32_t offset, Record& record, Mbarrier& m)
 }
 
 MbarrierError MbarrierUnit::arrive(uint32_t offset, const MbarrierArrival& a, MbarrierSource source, uint64_t* state) {
-  if (auto e = check(offset)) return e;
+  if (auto e = check(offset, source)) return e;
   Record& record = *find(offset);
   Mbarrier m = word(offset);
   if (state) *state = m.encode();
   if (a.count == 0 || a.count > m.pending || (a.no_complete && a.count == m.pending))
-    return misuse(fmt::format("mbarrier at offset {}: {} arrival{}, but phase {} expects {} more{} (initialised with a count of {})", offset, a.count,
-                              a.count == 1 ? "" : "s", record.phase, m.pending, a.no_complete ? " and .noComplete may not end it" : "", record.count));
+    return misuse(fmt::format("mbarrier at offset {}: {} arrival{}, but phase {} expects {} more{} (initialised with a count of {}){}", offset, a.count, a.count == 1 ? "" : "s",
+                              record.phase, m.pending, a.no_complete ? " and .noComplete may not end it" : "", record.count,
+                              m.tx > 0 ? fmt::format("; {} bytes of the phase are still missing: the arrival is for a later one, whose turn nobody waited for", m.tx) : ""));
   Share& s = share(record, source);
   s.arrivals += a.count;
   s.expected += a.expect_bytes;
   m.tx += static_cast<int32_t>(a.expect_bytes);
   m.pending -= a.count;
+  // An arrival releases what its warp did before, to those who can know of the barrier.
+  if (source.rank == rank_ && watch_->published(record.init_warp) != record.init_publishes) watch_->publish(source.warp);
   if (a.drop) m.expected -= std::min(m.expected, a.count);
   MbarrierError e = settle(offset, record, m);
   store_mbarrier(*shared_, offset, m);
@@ -111,7 +161,7 @@ MbarrierError MbarrierUnit::add_pending(uint32_t offset, uint32_t count) {
 }
 
 MbarrierError MbarrierUnit::expect(uint32_t offset, uint32_t bytes, MbarrierSource source) {
-  if (auto e = check(offset)) return e;
+  if (auto e = check(offset, source)) return e;
   share(*find(offset), source).expected += bytes;
   Mbarrier m = word(offset);
   m.tx += static_cast<int32_t>(bytes);
@@ -132,7 +182,7 @@ MbarrierError MbarrierUnit::complete(uint32_t offset, uint32_t bytes, MbarrierSo
 }
 
 MbarrierError MbarrierUnit::issued(uint32_t offset, uint32_t bytes, MbarrierSource source) {
-  if (auto e = check(offset)) return e;
+  if (auto e = check(offset, source)) return e;
   Record& record = *find(offset);
   record.in_flight += bytes;
   share(record, source).issued += bytes;

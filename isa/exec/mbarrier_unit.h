@@ -14,6 +14,8 @@
 
 namespace tcsim::isa {
 
+class SharedWatch;  // isa/exec/shared_watch.h
+
 /// A program's fault at an mbarrier: kind is the diagnostic's.
 struct MbarrierError {
   const char* kind = nullptr;
@@ -46,13 +48,18 @@ class MbarrierUnit {
   };
   struct Record {
     uint32_t init_inst = 0, count = 0;
+    uint32_t init_warp = 0, init_publishes = 0;  // SharedWatch::published of that warp then
+    uint64_t seen = 0;              // phases whose end a thread has waited for
     uint64_t phase = 0;             // phases ended so far: its lowest bit is the parity of the current one
     uint64_t in_flight = 0;         // bytes of bulk copies on their way to this barrier
     std::vector<Share> now, before; // the current phase and the one before it
     uint64_t waits = 0, wait_cycles = 0;  // kept by the timing model
+    struct Passed { uint16_t warp; uint32_t lanes; uint64_t phase; };
+    std::vector<Passed> passed;     // the last wait that each warp passed
   };
 
-  void reset(WindowMemory& shared);
+  /// rank: of the CTA in its cluster.
+  void reset(WindowMemory& shared, SharedWatch* watch, uint32_t rank);
   MbarrierError init(uint32_t offset, uint32_t count, MbarrierSource source);
   MbarrierError inval(uint32_t offset);
   /// state (may be nullptr): the opaque word before the arrival.
@@ -64,6 +71,13 @@ class MbarrierUnit {
   /// A bulk copy that will complete `bytes` here was issued.
   MbarrierError issued(uint32_t offset, uint32_t bytes, MbarrierSource source);
   MbarrierError check(uint32_t offset) const;  // is there an initialised mbarrier?
+  /// The same, and can the source know: was its warp, or some barrier, between it and mbarrier.init?
+  MbarrierError check(uint32_t offset, const MbarrierSource& source) const;
+  /// Lanes of a warp were told that a phase is over. True: they were told so of the same phase before, and bytes are on their way
+  /// for the next one: the parity is not what they meant to ask.
+  bool passed(uint32_t offset, uint32_t warp, uint32_t lanes);
+  /// At the end of the CTA: a barrier that bytes are missing on, or too many came to, and none is on its way.
+  MbarrierError leftover(MbarrierSource& source) const;
 
   /// The phase with this parity is over.
   bool ended(uint32_t offset, bool parity) const { return load_mbarrier(*shared_, offset).phase != parity; }
@@ -80,6 +94,8 @@ class MbarrierUnit {
   MbarrierError settle(uint32_t offset, Record& record, Mbarrier& word);
 
   WindowMemory* shared_ = nullptr;
+  SharedWatch* watch_ = nullptr;
+  uint32_t rank_ = 0;
   std::map<uint32_t, Record> records_;
   std::vector<uint32_t> ended_;
 };

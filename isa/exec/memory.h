@@ -12,6 +12,8 @@
 
 namespace tcsim::isa {
 
+class SharedWatch;  // isa/exec/shared_watch.h
+
 // Generic address windows (PTX ISA, "Generic Addressing"). Any address outside the windows is global.
 constexpr uint64_t kSharedWindow = 0x0000'7000'0000'0000ull, kSharedWindowBytes = 1ull << 24;
 constexpr uint64_t kLocalWindow = 0x0000'7100'0000'0000ull, kLocalWindowBytes = 1ull << 24;
@@ -73,6 +75,9 @@ class WindowMemory {
   uint32_t size() const { return bytes_; }
   uint8_t* data() { return data_.data(); }
   const uint8_t* data() const { return data_.data(); }
+  /// Who wants to know of writes; nullptr: nobody.
+  SharedWatch* watch() const { return watch_; }
+  void set_watch(SharedWatch* watch) { watch_ = watch; }
   bool contains(uint64_t offset, uint64_t bytes) const { return offset <= bytes_ && bytes <= bytes_ - offset; }
   void mark_written(uint32_t offset, uint32_t bytes) {
     for_words(offset, bytes, [this](size_t word, uint64_t bits) { undefined_[word] &= ~bits; return false; });
@@ -129,6 +134,7 @@ class WindowMemory {
     }
     return false;
   }
+  SharedWatch* watch_ = nullptr;
   uint32_t bytes_ = 0;
   uint64_t flying_ = 0;              // bytes of copies in flight
   std::vector<uint8_t> data_;

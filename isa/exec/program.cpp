@@ -1,8 +1,11 @@
 #include "isa/exec/program.h"
 
+#include <algorithm>
+
 #include "isa/check.h"
 #include "isa/exec/context.h"
 #include "isa/exec/value_slice.h"
+#include "isa/exec/wgmma_registers.h"
 
 namespace tcsim::isa {
 namespace {
@@ -10,11 +13,23 @@ namespace {
 /// Falling off the end of a kernel ends the lanes.
 void run_end(ExecContext& ctx, const Inst&, uint32_t) { ctx.fx.control = Control::exit; }
 
+bool uses_async_proxy(const Kernel& kernel) {
+  return std::any_of(kernel.insts.begin(), kernel.insts.end(), [](const Inst& inst) {
+    switch (inst.op) {
+      case Op::cp_async_bulk: case Op::cp_async_bulk_tensor: case Op::cp_reduce_async_bulk: case Op::cp_reduce_async_bulk_tensor:
+      case Op::wgmma_mma: case Op::wgmma_mma_sp: return true;
+      default: return false;
+    }
+  });
+}
+
 }  // namespace
 
 void finish_program(Program& program) {
   const Kernel& kernel = *program.kernel;
   program.slice = std::make_shared<const ValueSlice>(value_slice(kernel));
+  program.wgmma_registers = WgmmaRegisters::of(kernel);
+  program.async_proxy = uses_async_proxy(kernel);
   program.entries.clear();
   program.timing_entries.clear();
   program.entry_first.assign(1, 0);
@@ -25,6 +40,7 @@ void finish_program(Program& program) {
       const Inst& inst = kernel.insts[i];
       TC_CHECK(inst.exec, "no semantics for '{}'", inst.text);
       ProgramEntry entry{inst.exec, &inst, i, inst.guard, inst.guard_negated, TimingRun::run};
+      if (program.wgmma_registers && program.wgmma_registers->watches(i)) entry.exec = &WgmmaRegisters::run_watched;
       program.entries.push_back(entry);
       entry.timing_run = program.slice->run[i];
       if (entry.timing_run != TimingRun::skip) program.timing_entries.push_back(entry);

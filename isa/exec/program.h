@@ -32,6 +32,7 @@ struct ProgramEntry {
 };
 
 struct ValueSlice;
+class WgmmaRegisters;
 
 struct Program {
   const Kernel* kernel = nullptr;
@@ -46,6 +47,8 @@ struct Program {
   std::vector<ProgramEntry> entries, timing_entries;
   std::vector<uint32_t> entry_first, timing_first;
   std::shared_ptr<const ValueSlice> slice;
+  std::shared_ptr<const WgmmaRegisters> wgmma_registers;  // nullptr: the kernel has no wgmma
+  bool async_proxy = false;  // the kernel has instructions of the asynchronous proxy: bulk copies, wgmma
 };
 
 /// Derives entries and the value slice from kernel, order and first.

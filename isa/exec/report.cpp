@@ -8,71 +8,74 @@
 namespace tcsim::isa {
 namespace {
 
-std::string str(const Dim3& d) { return fmt::format("({},{},{})", d.x, d.y, d.z); }
-
 const char* kind_of(uint8_t bit) {
   switch (bit) {
     case kUninitialisedRead: return "uninitialised-read";
     case kMissingWait: return "missing-wait";
-    default: return "overwrite-in-flight";
+    case kOverwriteInFlight: return "overwrite-in-flight";
+    case kMissingProxyFence: return "missing-proxy-fence";
+    case kSwizzleMismatch: return "swizzle-mismatch";
+    case kWgmmaRegister: return "wgmma-register-hazard";
+    default: return "stale-phase";
   }
 }
 
 const char* text_of(uint8_t bit) {
   switch (bit) {
     case kUninitialisedRead: return "reads bytes that were never written";
-    case kMissingWait: return "reads bytes that a cp.async in flight will write (a wait is missing)";
-    default: return "overwrites bytes that a cp.async in flight will write";
+    case kMissingWait: return "reads bytes that a copy in flight will write (a wait is missing)";
+    default: return "overwrites bytes that a copy in flight will write";
   }
 }
 
-std::string source_note(const Module& module, const Inst& inst) {
-  const std::string source = module.source_of(inst);
-  // Without .loc the source is the PTX line itself, which the place tells already.
-  return inst.loc.file ? fmt::format(" ({})", source) : std::string{};
-}
-
-/// Group of the barrier id of a bar instruction.
-int barrier_id_group(const Inst& inst) { return inst.op == Op::bar_red ? 1 : 0; }
-
-/// What the mbarrier that the warp's last try_wait asked about is missing.
-std::string describe_mbarrier_wait(const Cta& cta, const Warp& warp) {
-  const MbarrierWait& wait = warp.ctx.fx.wait;
-  const MbarrierUnit::Record* record = cta.mbarriers.find(wait.address.offset);
-  if (record == nullptr) return fmt::format("waits on offset {} of shared memory, where no mbarrier is", wait.address.offset);
-  const Mbarrier m = cta.mbarriers.word(wait.address.offset);
-  return fmt::format("waits for a phase of parity {} of the mbarrier at offset {} to end: it is in phase {}, {} of {} arrivals and {} bytes are missing",
-                     wait.parity ? 1 : 0, wait.address.offset, record->phase, m.pending, m.expected, m.tx);
-}
-
-std::string describe_wait(const Cta& cta, const Warp& warp, const Inst& inst, uint32_t lanes) {
-  const int lane = std::countr_zero(lanes);
-  switch (inst.op) {
-    case Op::bar_sync:
-    case Op::bar_red: {
-      const int g = barrier_id_group(inst);
-      uint32_t id = 0;
-      if (g < inst.group_count) {
-        const Operand& op = inst.operand(g);
-        id = op.kind == Operand::Kind::constant ? static_cast<uint32_t>(op.value) : warp.ctx.regs[op.slot * kLanes + lane];
-      }
-      const CtaBarriers::State s = cta.barriers.state(id);
-      return fmt::format("waits at barrier {}: {} of {} threads arrived", id, s.arrived, s.expected);
-    }
-    case Op::cp_async_wait: return "waits for cp.async";
-    case Op::mbarrier_try_wait: return describe_mbarrier_wait(cta, warp);
-    case Op::wgmma_wait: return "waits for wgmma";
-    case Op::cp_async_bulk_wait: return "waits for bulk copies";
-    case Op::barrier_cluster_wait: return "waits for the other threads of the cluster";
-    case Op::setmaxnreg: return fmt::format("waits for registers: {} are in the CTA's pool", cta.pooled_registers);
-    case Op::nanosleep: return "sleeps";
-    default: return fmt::format("lanes {:#x} wait for the other lanes of the warp", lanes);
+/// "mbarrier at offset 24" -> "mbarrier full_bar[3] (offset 24)" in a text that knows no names.
+std::string with_names(const Module& module, const Kernel& kernel, std::string text) {
+  constexpr std::string_view kAt = "mbarrier at offset ";
+  for (size_t at = text.find(kAt); at != std::string::npos; at = text.find(kAt, at + kAt.size())) {
+    size_t end = at + kAt.size();
+    uint32_t offset = 0;
+    while (end < text.size() && text[end] >= '0' && text[end] <= '9') offset = offset * 10 + static_cast<uint32_t>(text[end++] - '0');
+    const std::string name = shared_name(module, kernel, offset);
+    if (!name.empty()) text.replace(at, end - at, fmt::format("mbarrier {} (offset {})", name, offset));
   }
+  return text;
 }
 
 }  // namespace
 
+std::string str(const Dim3& d) { return fmt::format("({},{},{})", d.x, d.y, d.z); }
+
 Place place_of(const Module& module, const Inst& inst) { return {module.path, inst.line, inst.col}; }
+
+std::string brief(const Inst& inst) {
+  std::string text;
+  for (size_t at = 0; at < inst.text.size();) {
+    const size_t open = inst.text.find('{', at), close = inst.text.find('}', open);
+    text += inst.text.substr(at, open - at);
+    if (open == std::string_view::npos) break;
+    const std::string_view list = inst.text.substr(open, close - open + 1);
+    const size_t comma = list.find(','), last = list.rfind(',');
+    text += list.size() > 32 && comma != last ? fmt::format("{}, ...{}", list.substr(0, comma), list.substr(last)) : std::string(list);
+    if (close == std::string_view::npos) break;
+    at = close + 1;
+  }
+  return text;
+}
+
+std::string source_note(const Module& module, const Inst& inst) {
+  // Without .loc the source is the PTX line itself, which the place tells already.
+  return inst.loc.file ? fmt::format(" ({})", module.source_of(inst)) : std::string{};
+}
+
+std::string shared_name(const Module& module, const Kernel& kernel, uint32_t offset) {
+  for (const auto& [index, base] : kernel.shared_symbols) {
+    const Symbol& symbol = module.symbols[index];
+    if (offset < base || offset - base >= symbol.bytes) continue;
+    if (symbol.bytes == 8 && offset == base) return symbol.name;
+    return symbol.type != Type::none && bits(symbol.type) == 64 ? fmt::format("{}[{}]", symbol.name, (offset - base) / 8) : fmt::format("{}+{}", symbol.name, offset - base);
+  }
+  return {};
+}
 
 Diagnostic fault_diagnostic(const Module& module, const LaunchInfo& launch, const Cta& cta, const Warp& warp, const std::string& error) {
   const Inst& inst = warp.program().kernel->insts[warp.last_inst()];
@@ -87,17 +90,27 @@ Diagnostic fault_diagnostic(const Module& module, const LaunchInfo& launch, cons
   }
   const char* kind = own ? (fault.kind ? fault.kind : "illegal-instruction") : "barrier-misuse";
   return {Severity::error, kind, place_of(module, inst),
-          fmt::format("{}{}: '{}' in {}", own ? fault.text : error, source_note(module, inst), inst.text, where)};
+          fmt::format("{}{}: '{}' in {}", own ? with_names(module, *warp.program().kernel, fault.text) : error, source_note(module, inst), brief(inst), where)};
 }
 
 Diagnostic async_fault_diagnostic(const Module& module, const Kernel& kernel, const Cta& cta, uint32_t warp, uint32_t inst, const MbarrierError& error) {
   const Inst& at = kernel.insts[inst];
   return {Severity::error, error.kind, place_of(module, at),
-          fmt::format("{}{}: '{}' in CTA {}, warp {}", error.text, source_note(module, at), at.text, str(cta.id), warp)};
+          fmt::format("{}{}: '{}' in CTA {}, warp {}", with_names(module, kernel, error.text), source_note(module, at), brief(at), str(cta.id), warp)};
 }
 
-void HazardLog::add(const Cta& cta, const Warp& warp) {
-  const Effects& fx = warp.ctx.fx;
+void HazardLog::add(const Cta& cta, Warp& warp) {
+  Effects& fx = warp.ctx.fx;
+  for (HazardFinding& f : fx.findings) {
+    Entry& e = entries_[{f.inst, f.kind}];
+    if (e.count++ != 0) continue;
+    e.cta = cta.id;
+    e.warp = f.warp;
+    e.lane = -1;
+    if (f.offset != HazardFinding::kNone) e.where = fmt::format("offset {} of shared memory", f.offset);
+    e.finding = std::move(f);
+  }
+  fx.findings.clear();
   for (const uint8_t bit : {uint8_t{kUninitialisedRead}, uint8_t{kMissingWait}, uint8_t{kOverwriteInFlight}}) {
     if (!(fx.hazard & bit)) continue;
     Entry& e = entries_[{warp.last_inst(), bit}];
@@ -123,46 +136,30 @@ void HazardLog::merge(const HazardLog& other) {
 }
 
 void HazardLog::report(const Module& module, const Kernel& kernel, Diagnostics& diags) const {
+  std::map<uint32_t, uint64_t> register_hazards;  // instructions by wgmma: an epilogue reads each accumulator elsewhere
+  for (const auto& [key, e] : entries_)
+    if (key.second == kWgmmaRegister) ++register_hazards[e.finding.other];
   for (const auto& [key, e] : entries_) {
     const Inst& inst = kernel.insts[key.first];
-    diags.warning(kind_of(key.second), place_of(module, inst),
-                  fmt::format("'{}'{} {}: {} time{}, first at {}, CTA {} warp {} lane {}", inst.text, source_note(module, inst),
-                              text_of(key.second), e.count, e.count == 1 ? "" : "s", e.where, str(e.cta), e.warp, e.lane));
-  }
-}
-
-std::vector<std::string> describe_waiters(const Module& module, const Cta& cta) {
-  std::vector<std::string> lines;
-  for (const Warp& warp : cta.warps) {
-    for (uint32_t rest = warp.live(); rest;) {
-      const uint32_t at = warp.waiting_inst_of(std::countr_zero(rest));
-      uint32_t lanes = 0;
-      for (uint32_t m = rest; m; m &= m - 1)
-        if (warp.waiting_inst_of(std::countr_zero(m)) == at) lanes |= m & -m;
-      rest &= ~lanes;
-      const Inst& inst = warp.program().kernel->insts[at];
-      const uint32_t waiting = (warp.blocked() | warp.warp_barrier_lanes()) & lanes;
-      lines.push_back(fmt::format("CTA {} warp {}{}: {}{} '{}' {}", str(cta.id), warp.index(),
-                                  lanes == warp.live() ? "" : fmt::format(" lanes {:#x}", lanes), place_of(module, inst).str(),
-                                  source_note(module, inst), inst.text, waiting ? describe_wait(cta, warp, inst, lanes) : "can run"));
+    std::string what = e.lane >= 0 ? text_of(key.second) : e.finding.text, more;
+    if (e.lane < 0) {
+      std::string other;
+      if (e.finding.other != HazardFinding::kNone) {
+        const Inst& o = kernel.insts[e.finding.other];
+        other = fmt::format("'{}' at {}{} (warp {})", brief(o), place_of(module, o).str(), source_note(module, o), e.finding.other_warp);
+      }
+      what = fmt::format(fmt::runtime(what), other);
     }
+    if (key.second == kWgmmaRegister) {
+      uint64_t& left = register_hazards[e.finding.other];
+      if (left == 0) continue;  // told with the first
+      if (left > 1) more = fmt::format("; so do {} more instructions", left - 1);
+      left = 0;
+    }
+    diags.warning(kind_of(key.second), place_of(module, inst),
+                  fmt::format("'{}'{} {}: {} time{}, first {}CTA {} warp {}{}{}", brief(inst), source_note(module, inst), what, e.count, e.count == 1 ? "" : "s",
+                              e.where.empty() ? "in " : "at " + e.where + ", ", str(e.cta), e.warp, e.lane >= 0 ? fmt::format(" lane {}", e.lane) : "", more));
   }
-  return lines;
-}
-
-Diagnostic deadlock_diagnostic(const Module& module, const std::vector<const Cta*>& ctas, size_t limit) {
-  std::vector<std::string> lines;
-  Place place{module.path, 0, 0};
-  for (const Cta* cta : ctas) {
-    for (const Warp& warp : cta->warps)
-      if (!warp.exited() && place.line == 0)
-        place = place_of(module, warp.program().kernel->insts[warp.waiting_inst_of(std::countr_zero(warp.live()))]);
-    for (std::string& line : describe_waiters(module, *cta)) lines.push_back(std::move(line));
-  }
-  std::string text = "deadlock: no warp can go on";
-  for (size_t i = 0; i < std::min(limit, lines.size()); ++i) text += "\n  " + lines[i];
-  if (lines.size() > limit) text += fmt::format("\n  and {} more", lines.size() - limit);
-  return {Severity::error, "deadlock", place, text};
 }
 
 }  // namespace tcsim::isa

@@ -376,6 +376,7 @@ void Warp::block() {
   s.state = Split::State::outside;
   s.reason = ctx.fx.control;
   s.inst = last_inst_;
+  s.wait = ctx.fx.wait;
   special_ = pending_arrival_ = false;
   budget_ = kReconvergePatience;
   choose();
@@ -453,6 +454,12 @@ uint32_t Warp::waiting_inst_of(int lane) const {
     return program_->first[pc] < program_->order.size() ? program_->order[program_->first[pc]] : last_inst_;
   }
   return last_inst_;
+}
+
+const MbarrierWait& Warp::mbarrier_wait_of(int lane) const {
+  for (const Split& s : splits_)
+    if (s.mask >> lane & 1) return s.wait;
+  return ctx.fx.wait;
 }
 
 void Warp::rotate() {

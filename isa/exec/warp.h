@@ -88,6 +88,8 @@ class Warp {
   uint32_t warp_barrier_inst() const;
   /// Instruction index where the split of `lane` waits, or its next instruction when it does not wait.
   uint32_t waiting_inst_of(int lane) const;
+  /// What the split of `lane` waits for when it waits at an mbarrier.
+  const MbarrierWait& mbarrier_wait_of(int lane) const;
   /// Chooses another runnable split if there is one (fairness for spinning code).
   void rotate();
   bool diverged() const { return splits_.size() > 1; }
@@ -104,6 +106,7 @@ class Warp {
     uint32_t inst = 0;             // instruction that made it wait
     uint32_t resume = 0;           // entries of the step that ran already (it waits at a *.sync inside a step)
     uint32_t members = 0;          // warp_barrier: lanes that it waits for
+    MbarrierWait wait;             // outside, at an mbarrier
   };
   struct Join {
     uint32_t pc = 0, lanes = 0;    // lanes that take part: still under way or arrived; 0: free

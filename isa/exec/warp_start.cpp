@@ -122,7 +122,10 @@ void Warp::start(const Program& program, const LaunchInfo& launch, Dim3 ctaid, u
   ctx.values_known = values_known;
   ctx.addresses_only = ctx.data_unknown = false;
   ctx.clock = 0;
+  ctx.wgmma = &wgmma;
+  ctx.wgmma_registers = program.wgmma_registers.get();
   ctx.fx.reset();
+  ctx.fx.findings.clear();
   ctx.fx.fault = {};
   const Dim3& c = launch.cluster;
   ctx.cluster_rank = (ctaid.z % c.z * c.y + ctaid.y % c.y) * c.x + ctaid.x % c.x;
@@ -172,7 +175,7 @@ void Warp::run_timing(const ProgramEntry& entry, uint32_t mask) {
   } else if (!result_unknown || inst.op == Op::bar_red || wgmma) {
     inst.exec(ctx, inst, mask);
     result_unknown |= wgmma || (ctx.fx.hazard & kUninitialisedRead) != 0;
-    ctx.fx.hazard = 0;  // in this mode undefined bytes are mostly values that were not computed
+    ctx.fx.hazard &= kFindings;  // in this mode undefined bytes are mostly values that were not computed
   } else if (inst.op == Op::st || inst.op == Op::red || inst.op == Op::atom || inst.op == Op::stmatrix || inst.op == Op::wmma_store) {
     ctx.data_unknown = true;
     inst.exec(ctx, inst, mask);

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "isa/exec/shared_watch.h"
+
 namespace tcsim::isa {
 namespace {
 
@@ -212,6 +214,12 @@ void note_window_write(const Located& at, WindowMemory& window, bool unknown) {
   if (any) each_lane(at.mask, [&](int l) { window.mark_written_aligned(static_cast<uint32_t>(at.at[l] - base), at.bytes); });
 }
 
+[[gnu::cold]] void tell_watch(ExecContext& ctx, const Inst& inst, const Located& at) {
+  std::array<uint32_t, kLanes> offset;
+  each_lane(at.mask, [&](int l) { offset[static_cast<size_t>(l)] = static_cast<uint32_t>(at.at[l] - at.window->data()); });
+  at.window->watch()->writes(ctx, ctx.index_of(inst), at.mask, offset.data(), at.bytes, at.window != ctx.shared);
+}
+
 }  // namespace
 
 void check_read(ExecContext& ctx, const Located& at) {
@@ -224,7 +232,9 @@ void check_read(ExecContext& ctx, const Located& at) {
   });
 }
 
-void note_write(ExecContext& ctx, const Located& at) {
+void note_write(ExecContext& ctx, const Inst& inst, const Located& at) {
+  if (at.space == Space::shared && at.window->watch() != nullptr) [[unlikely]] tell_watch(ctx, inst, at);
+  if (ctx.addresses_only) return;
   switch (at.space) {
     case Space::shared:
       if (at.window->any_in_flight()) [[unlikely]] note_overwritten(ctx, at);

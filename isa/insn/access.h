@@ -42,8 +42,9 @@ bool locate(ExecContext& ctx, const Inst& inst, Space space, const uint64_t* add
 
 /// Notes a read of undefined bytes as a hazard (and as an unknown value in timing mode).
 void check_read(ExecContext& ctx, const Located& at);
-/// Clears undefined bits of what is written (or sets them when the data are unknown); notes overwritten copies in flight.
-void note_write(ExecContext& ctx, const Located& at);
+/// Before a write: clears undefined bits of what is written (or sets them when the data are unknown); notes overwritten copies in
+/// flight. With ctx.addresses_only it only tells the watch of a kernel with asynchronous readers.
+void note_write(ExecContext& ctx, const Inst& inst, const Located& at);
 
 /// Lanes of `mask` whose shared address lies in the same CTA as that of the first one; their addresses become offsets and
 /// ctx.target that CTA's memory. `space`: shared (the address must lie in the own CTA), shared_cluster or generic. 0: a fault.

@@ -137,10 +137,9 @@ void run_atom(ExecContext& ctx, const Inst& inst, uint32_t mask) {
   for_spaces(ctx, inst.operand(first), inst.space, mask, [&](Space space, uint32_t lanes, const uint64_t* address) {
     Located at;
     if (!locate(ctx, inst, space, address, total, total, lanes, AccessKind::atomic, at)) return;
-    if (ctx.addresses_only) return;
-    check_read(ctx, at);
-    note_write(ctx, at);
-    if (ctx.data_unknown) return;
+    if (!ctx.addresses_only) check_read(ctx, at);
+    note_write(ctx, inst, at);
+    if (ctx.addresses_only || ctx.data_unknown) return;
     const Combine combine = space == Space::shared && chosen == &add_f32_ftz ? &add_f32 : chosen;
     for (uint32_t m = lanes; m; m &= m - 1) {  // in lane order
       const int l = std::countr_zero(m);
@@ -160,10 +159,9 @@ void run_atom_128(ExecContext& ctx, const Inst& inst, uint32_t mask) {
   for_spaces(ctx, inst.operand(1), inst.space, mask, [&](Space space, uint32_t lanes, const uint64_t* address) {
     Located at;
     if (!locate(ctx, inst, space, address, 16, 16, lanes, AccessKind::atomic, at)) return;
-    if (ctx.addresses_only) return;
-    check_read(ctx, at);
-    note_write(ctx, at);
-    if (ctx.data_unknown) return;
+    if (!ctx.addresses_only) check_read(ctx, at);
+    note_write(ctx, inst, at);
+    if (ctx.addresses_only || ctx.data_unknown) return;
     const auto* b = reinterpret_cast<const Cell*>(ctx.reg<uint64_t>(inst.operand(2).slot));
     const auto* c = (inst.flags & kIsCas) ? reinterpret_cast<const Cell*>(ctx.reg<uint64_t>(inst.operand(3).slot)) : nullptr;
     for (uint32_t m = lanes; m; m &= m - 1) {

@@ -19,11 +19,14 @@ using ReduceOp = BulkCopy::ReduceOp;
 
 /// f(issue) for each lane; the copies of those for which it returns true are recorded.
 template <class F>
-void issue_lanes(ExecContext& ctx, uint32_t mask, Kind kind, F&& f) {
+void issue_lanes(ExecContext& ctx, const Inst& inst, uint32_t mask, Kind kind, F&& f) {
   each_lane(mask, [&](int l) {
     if (ctx.fx.control != Control::next) return;
     BulkIssue issue(ctx, l, kind);
-    if (f(issue)) ctx.fx.bulk.push_back(std::move(issue.copy));
+    if (!f(issue)) return;
+    issue.copy.inst = ctx.index_of(inst);
+    issue.tell_watches();
+    ctx.fx.bulk.push_back(std::move(issue.copy));
   });
   if (!ctx.fx.bulk.empty()) ctx.fx.issued |= Effects::kBulk;
 }
@@ -82,7 +85,7 @@ bool set_tensor_reduction(BulkIssue& issue, ReduceOp op) {
 
 void run_load(ExecContext& ctx, const Inst& inst, uint32_t mask) {
   const bool own = inst.flags & kOwnCta;
-  issue_lanes(ctx, mask, Kind::load, [&](BulkIssue& issue) {
+  issue_lanes(ctx, inst, mask, Kind::load, [&](BulkIssue& issue) {
     return issue.size(inst.operand(2)) && issue.shared(inst.operand(0), own, issue.copy.shared, "destination") &&
            (!(inst.flags & kMulticast) || issue.mask(inst.operand(4))) && issue.destination(16) &&
            issue.global(inst.operand(1), "source") && issue.mbarrier(inst.operand(3), issue.copy.shared, own);
@@ -91,7 +94,7 @@ void run_load(ExecContext& ctx, const Inst& inst, uint32_t mask) {
 
 void run_store(ExecContext& ctx, const Inst& inst, uint32_t mask) {
   const auto op = static_cast<ReduceOp>(inst.aux);
-  issue_lanes(ctx, mask, op == ReduceOp::none ? Kind::store : Kind::reduce, [&](BulkIssue& issue) {
+  issue_lanes(ctx, inst, mask, op == ReduceOp::none ? Kind::store : Kind::reduce, [&](BulkIssue& issue) {
     BulkCopy& copy = issue.copy;
     copy.reduce = op;
     copy.type = inst.type;
@@ -104,7 +107,7 @@ void run_store(ExecContext& ctx, const Inst& inst, uint32_t mask) {
 
 void run_to_cluster(ExecContext& ctx, const Inst& inst, uint32_t mask) {
   const auto op = static_cast<ReduceOp>(inst.aux);
-  issue_lanes(ctx, mask, Kind::shared_to_cluster, [&](BulkIssue& issue) {
+  issue_lanes(ctx, inst, mask, Kind::shared_to_cluster, [&](BulkIssue& issue) {
     BulkCopy& copy = issue.copy;
     copy.reduce = op;
     copy.type = inst.type;
@@ -116,14 +119,14 @@ void run_to_cluster(ExecContext& ctx, const Inst& inst, uint32_t mask) {
 }
 
 void run_prefetch(ExecContext& ctx, const Inst& inst, uint32_t mask) {
-  issue_lanes(ctx, mask, Kind::prefetch, [&](BulkIssue& issue) { return issue.size(inst.operand(1)) && issue.global(inst.operand(0), "source"); });
+  issue_lanes(ctx, inst, mask, Kind::prefetch, [&](BulkIssue& issue) { return issue.size(inst.operand(1)) && issue.global(inst.operand(0), "source"); });
 }
 
 // ---- tensor copies ----
 
 void run_tensor_load(ExecContext& ctx, const Inst& inst, uint32_t mask) {
   const bool own = inst.flags & kOwnCta, offsets = inst.flags & kOffsets;
-  issue_lanes(ctx, mask, Kind::load, [&](BulkIssue& issue) {
+  issue_lanes(ctx, inst, mask, Kind::load, [&](BulkIssue& issue) {
     BulkCopy& copy = issue.copy;
     return issue.tensor(inst.group(1), offsets ? inst.group(3) : std::span<const Operand>{}, inst.flags & kIm2col) &&
            issue.shared(inst.operand(0), own, copy.shared, "destination") &&
@@ -134,7 +137,7 @@ void run_tensor_load(ExecContext& ctx, const Inst& inst, uint32_t mask) {
 
 void run_tensor_store(ExecContext& ctx, const Inst& inst, uint32_t mask) {
   const auto op = static_cast<ReduceOp>(inst.aux);
-  issue_lanes(ctx, mask, op == ReduceOp::none ? Kind::store : Kind::reduce, [&](BulkIssue& issue) {
+  issue_lanes(ctx, inst, mask, op == ReduceOp::none ? Kind::store : Kind::reduce, [&](BulkIssue& issue) {
     return issue.tensor(inst.group(0), {}, inst.flags & kIm2col) && issue.shared(inst.operand(1), true, issue.copy.shared, "source") &&
            issue.in_window(issue.copy.shared, shared_alignment(*issue.copy.map), "source") &&
            (op == ReduceOp::none || set_tensor_reduction(issue, op));
@@ -142,7 +145,7 @@ void run_tensor_store(ExecContext& ctx, const Inst& inst, uint32_t mask) {
 }
 
 void run_tensor_prefetch(ExecContext& ctx, const Inst& inst, uint32_t mask) {
-  issue_lanes(ctx, mask, Kind::prefetch, [&](BulkIssue& issue) {
+  issue_lanes(ctx, inst, mask, Kind::prefetch, [&](BulkIssue& issue) {
     return issue.tensor(inst.group(0), inst.flags & kOffsets ? inst.group(1) : std::span<const Operand>{}, inst.flags & kIm2col);
   });
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "isa/exec/bulk_walk.h"
+#include "isa/exec/shared_watch.h"
 #include "isa/insn/access.h"
 #include "isa/layout/tensor_map.h"
 
@@ -112,6 +113,18 @@ bool BulkIssue::destination(uint32_t align) {
   for (uint32_t rank = 0; rank < ctx_.cluster_size; ++rank)
     if ((copy.cta_mask >> rank & 1) && !in_window({copy.shared.offset, static_cast<uint8_t>(rank)}, align, "destination")) return false;
   return true;
+}
+
+void BulkIssue::tell_watches() {
+  using Kind = BulkCopy::Kind;
+  if (copy.kind == Kind::prefetch) return;
+  if (copy.kind != Kind::load)
+    if (SharedWatch* watch = ctx_.shared->watch()) watch->bulk_reads(ctx_, copy.inst, copy);
+  for (uint32_t targets = copy.targets(); targets; targets &= targets - 1) {
+    const auto rank = static_cast<uint32_t>(std::countr_zero(targets));
+    if (rank >= ctx_.cluster_size) return;  // the program's fault, which is reported when the copy is issued
+    if (SharedWatch* watch = window(rank).watch()) watch->bulk_writes(ctx_, copy.inst, copy, copy.target_offset());
+  }
 }
 
 bool BulkIssue::read_map(uint64_t at) {

@@ -42,6 +42,9 @@ class BulkIssue {
   /// Map, coordinates and bytes. group: [map, coordinates]; offsets: im2col offsets or empty.
   bool tensor(std::span<const Operand> group, std::span<const Operand> offsets, bool im2col);
 
+  /// The copy is complete: those who watch the shared memories that it reads and writes (isa/exec/shared_watch.h).
+  void tell_watches();
+
   bool fault(const char* kind, uint64_t address, std::string text);
   uint32_t value32(const Operand& op) const;
 

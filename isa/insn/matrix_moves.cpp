@@ -52,9 +52,9 @@ void run_ldmatrix(ExecContext& ctx, const Inst& inst, uint32_t mask) {
 
 void run_stmatrix(ExecContext& ctx, const Inst& inst, uint32_t mask) {
   Located at;
-  if (!locate_rows(ctx, inst, inst.operand(0), mask, AccessKind::stmatrix, at) || ctx.addresses_only) return;
-  note_write(ctx, at);
-  if (ctx.data_unknown) return;
+  if (!locate_rows(ctx, inst, inst.operand(0), mask, AccessKind::stmatrix, at)) return;
+  note_write(ctx, inst, at);
+  if (ctx.addresses_only || ctx.data_unknown) return;
   std::array<uint32_t*, 4> a;
   registers(ctx, inst, 1, a);
   stmatrix(at.at.data(), a.data(), static_cast<int>(inst.aux), inst.flags != 0);
@@ -252,7 +252,7 @@ void run_wmma_move(ExecContext& ctx, const Inst& inst, uint32_t mask) {
       if (!locate(ctx, inst, space, address.data(), bytes, bytes, active, load ? AccessKind::load : AccessKind::store, at)) return;
       if (!ctx.addresses_only) {
         if (load) check_read(ctx, at);
-        else note_write(ctx, at);
+        else note_write(ctx, inst, at);
         if (load || !ctx.data_unknown)
           each_lane(active, [&](int l) {
             if (load) load_piece(ctx, inst, *piece[l], at.at[l], bit_shift(plan, *piece[l], row_major));

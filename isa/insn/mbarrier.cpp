@@ -103,6 +103,15 @@ void run_arrive(ExecContext& ctx, const Inst& inst, uint32_t mask) {
 // flags of the waits: the third operand is a parity; the hardware may suspend the thread (try_wait).
 constexpr uint32_t kParity = 1, kSuspends = 2;
 
+/// The same warp was told before that this phase is over, and the next one is under way with bytes in flight.
+void note_stale(ExecContext& ctx, const Inst& inst, uint32_t offset, bool parity) {
+  const uint32_t index = ctx.index_of(inst);
+  const MbarrierUnit::Record& record = *ctx.mbarriers->find(offset);
+  ctx.find({kStalePhase, index, ctx.warp_index, HazardFinding::kNone, 0, offset,
+            fmt::format("passes at once on parity {}: phase {} of the mbarrier ended long ago and this warp has waited for it already; phase {} is under way with {} bytes in flight", parity ? 1 : 0,
+                        record.phase - 1, record.phase, record.in_flight)});
+}
+
 void run_wait(ExecContext& ctx, const Inst& inst, uint32_t mask) {
   uint32_t done = 0;
   bool same = true;
@@ -110,7 +119,7 @@ void run_wait(ExecContext& ctx, const Inst& inst, uint32_t mask) {
   bool first_parity = false;
   for_mbarriers(ctx, inst, 1, mask, AccessKind::load, [&](int l, uint32_t offset, bool remote) {
     if (refuse_remote(ctx, l, offset, remote, inst.flags & kSuspends ? "mbarrier.try_wait" : "mbarrier.test_wait")) return;
-    if (auto e = ctx.mbarriers->check(offset)) return report(ctx, l, offset, std::move(e));
+    if (auto e = ctx.mbarriers->check(offset, source(ctx, inst))) return report(ctx, l, offset, std::move(e));
     const bool parity = inst.flags & kParity ? (ctx.src<uint32_t>(inst.operand(2))[l] & 1) != 0
                                              : Mbarrier::decode(ctx.src<uint64_t>(inst.operand(2))[l]).phase;
     if (first_offset == ~0u) first_offset = offset, first_parity = parity;
@@ -121,6 +130,7 @@ void run_wait(ExecContext& ctx, const Inst& inst, uint32_t mask) {
   if (ctx.fx.control != Control::next) return;
   ctx.set_pred(inst.operand(0).slot, done, mask);
   if (done == 0) ctx.fx.issued |= Effects::kPoll;
+  else if (same && ctx.mbarriers->passed(first_offset, ctx.warp_index, done)) note_stale(ctx, inst, first_offset, first_parity);
   if (!(inst.flags & kSuspends) || done != 0 || !same) return;
   ctx.fx.control = Control::mbarrier_wait;
   ctx.fx.wait = {{first_offset, static_cast<uint8_t>(ctx.cluster_rank)}, first_parity, optional_value(ctx, inst, 3, std::countr_zero(mask), 0)};

@@ -2,6 +2,7 @@
 // Synchronization and Communication Instructions: membar/fence"). The atomics are in atomic.cpp.
 #include <fmt/format.h>
 
+#include "isa/exec/shared_watch.h"
 #include "isa/insn/access.h"
 #include "isa/insn/atomic.h"
 #include "isa/insn/operands.h"
@@ -77,9 +78,8 @@ void run_st(ExecContext& ctx, const Inst& inst, uint32_t mask) {
     }
     Located at;
     if (!locate(ctx, inst, space, address, total, total, lanes, AccessKind::store, at)) return;
-    if (ctx.addresses_only) return;
-    note_write(ctx, at);
-    if (ctx.data_unknown) return;
+    note_write(ctx, inst, at);
+    if (ctx.addresses_only || ctx.data_unknown) return;
     uint32_t offset = 0;
     for (const Operand& s : src) {
       const int width = s.bit_width <= 32 ? 4 : s.bit_width / 8;
@@ -213,7 +213,10 @@ std::string bind_createpolicy(Inst& inst, const Decoded& d) {
 }
 
 /// fence.proxy.async: what was written to shared memory becomes visible to the asynchronous proxy.
-void run_proxy_fence(ExecContext& ctx, const Inst&, uint32_t) { ctx.fx.issued |= Effects::kProxyFence; }
+void run_proxy_fence(ExecContext& ctx, const Inst&, uint32_t) {
+  if (SharedWatch* watch = ctx.shared->watch()) watch->fence(ctx.warp_index);
+  ctx.fx.issued |= Effects::kProxyFence;
+}
 
 /// Lanes and warps execute in program order here, so other fences order nothing further; they take time.
 std::string bind_fence(Inst& inst, const Decoded& d) {

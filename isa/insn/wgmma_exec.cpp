@@ -6,6 +6,7 @@
 #include <map>
 #include <mutex>
 
+#include "isa/exec/shared_watch.h"
 #include "isa/insn/wgmma.h"
 
 namespace tcsim::isa {
@@ -141,7 +142,41 @@ uint32_t shared_bytes_of(const WgmmaIssue& issue) {
   return (plan.desc().a_in_registers ? 0 : operand_a(plan, issue).matrix_bytes) + operand_b(plan, issue).matrix_bytes;
 }
 
+WgmmaExtent extent_of(const Operand16& o) {
+  const MatrixDescriptor d = o.descriptor();
+  const MatrixAddress at(d, o.slice.major);
+  const uint32_t first = at.piece(o.slice.first_line, o.slice.first_piece);
+  return {d.swizzle_bytes ? first & ~127u : first, at.end_bound(o.slice.first_line + o.slice.lines, o.slice.first_piece + o.slice.pieces), d.swizzle_bytes, d.base_offset};
+}
+
+WgmmaExtents extents_of(const WgmmaIssue& issue) {
+  const WgmmaPlan& plan = plan_of(*issue.inst).plan;
+  return {plan.desc().a_in_registers ? WgmmaExtent{} : extent_of(operand_a(plan, issue)), extent_of(operand_b(plan, issue))};
+}
+
+/// Bits 4 to 6 of a byte address are XORed with bits 7 to 9, as many as the pattern's rows have (PTX ISA, "Swizzling modes").
+uint32_t swizzle_key(uint32_t address, uint32_t row_bytes, uint32_t base_offset) { return row_bytes ? (((address >> 7) - base_offset) & (row_bytes / 16 - 1)) << 4 : 0; }
+
+std::string swizzle_difference_of(const WgmmaIssue& issue, int operand, uint32_t written_bytes) {
+  const WgmmaPlan& plan = plan_of(*issue.inst).plan;
+  const Operand16 o = operand == 0 ? operand_a(plan, issue) : operand_b(plan, issue);
+  const MatrixDescriptor d = o.descriptor();
+  const MatrixAddress at(d, o.slice.major);
+  uint32_t differ = 0, first_line = 0, first_piece = 0;
+  for (uint32_t line = 0; line < o.slice.lines; ++line)
+    for (uint32_t p = 0; p < o.slice.pieces; ++p) {
+      const uint32_t place = at.piece(o.slice.first_line + line, o.slice.first_piece + p);
+      const uint32_t linear = place ^ swizzle_key(place, d.swizzle_bytes, d.base_offset);
+      if (place == (linear ^ swizzle_key(linear, written_bytes, 0))) continue;
+      if (differ++ == 0) first_line = o.slice.first_line + line, first_piece = o.slice.first_piece + p;
+    }
+  const uint32_t all = o.slice.lines * o.slice.pieces;
+  return fmt::format("first differing element {} {}, byte {}; {} of {} pieces of 16 bytes ({:.1f} %)", o.slice.major == Major::k ? "row" : "k", first_line, first_piece * kPieceBytes,
+                     differ, all, 100.0 * differ / all);
+}
+
 void complete(ExecContext& ctx, const WgmmaIssue& issue, const WindowMemory& shared) {
+  const StaleView stale(issue.stale.get(), shared);
   const Inst& inst = *issue.inst;
   const WgmmaPlan& plan = plan_of(inst).plan;
   std::array<uint32_t*, 128> d;
@@ -161,7 +196,7 @@ std::string key_of(const WgmmaDesc& d) {
 
 }  // namespace
 
-WgmmaInst::WgmmaInst(const WgmmaDesc& desc) : WgmmaOps{&isa::complete, &reads_of, &shared_bytes_of}, plan(desc), key(key_of(desc)) {}
+WgmmaInst::WgmmaInst(const WgmmaDesc& desc) : WgmmaOps{&isa::complete, &reads_of, &shared_bytes_of, &extents_of, &swizzle_difference_of}, plan(desc), key(key_of(desc)) {}
 
 std::shared_ptr<const WgmmaInst> WgmmaInst::of(const WgmmaDesc& d) {
   static std::mutex mutex;
@@ -191,6 +226,7 @@ void run_wgmma(ExecContext& ctx, const Inst& inst, uint32_t mask) {
   issue.scale_d = scale != 0;
   if (!plan.desc().a_in_registers && !check_operand(ctx, operand_a(plan, issue))) return;
   if (!check_operand(ctx, operand_b(plan, issue))) return;
+  if (SharedWatch* watch = ctx.shared->watch()) watch->wgmma(ctx, issue);
   ctx.fx.issued |= Effects::kWgmma;
 }
 

@@ -91,9 +91,9 @@ void report_deadlock(const KernelRun& run, const std::vector<std::unique_ptr<Sm>
   std::vector<const isa::Cta*> ctas;
   for (const auto& sm : sms)
     for (const isa::Cta* cta : sm->resident_ctas()) ctas.push_back(cta);
-  Diagnostic deadlock = isa::deadlock_diagnostic(*run.module, ctas);
-  deadlock.text += fmt::format("\n  (nothing moves after cycle {})", now);
-  diags.add(std::move(deadlock));
+  std::vector<Diagnostic> found = isa::deadlock_diagnostics(*run.module, ctas);
+  found.front().text += fmt::format("\n  (nothing moves after cycle {})", now);
+  for (Diagnostic& d : found) diags.add(std::move(d));
 }
 
 void add(OpStats& to, const OpStats& from) {

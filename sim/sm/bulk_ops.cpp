@@ -14,16 +14,6 @@ namespace {
 
 using Kind = isa::BulkCopy::Kind;
 
-uint32_t target_mask(const isa::BulkCopy& copy) {
-  switch (copy.kind) {
-    case Kind::load: return copy.multicast ? copy.cta_mask : 1u << copy.shared.rank;
-    case Kind::shared_to_cluster: return 1u << copy.target.rank;
-    default: return 0;
-  }
-}
-
-uint32_t target_offset(const isa::BulkCopy& copy) { return copy.kind == Kind::load ? copy.shared.offset : copy.target.offset; }
-
 bool writes_global(Kind kind) { return kind == Kind::store || kind == Kind::reduce; }
 
 isa::MbarrierSource source_of(const BulkJob& job) {
@@ -72,12 +62,12 @@ void Sm::issue_bulk(uint32_t slot) {
     job->rank = cta.cta.rank;
     job->issued = now_;
     job->earliest = now_ + (writes_global(issued.kind) ? m_.tma.store_cycles : m_.tma.start_cycles);
-    for (uint32_t mask = target_mask(issued); mask; mask &= mask - 1) {
+    for (uint32_t mask = issued.targets(); mask; mask &= mask - 1) {
       const auto rank = static_cast<size_t>(std::countr_zero(mask));
       if (rank >= cta.cluster->members.size())
         return async_fault({"out-of-bounds", "the copy names a CTA that the cluster does not have"}, cta, w.index_in_cta, job->copy.inst);
       isa::Cta& target = *cta.cluster->cluster.ctas[rank];
-      if (bytes_matter) target.shared.fly(target_offset(issued), issued.bytes);
+      if (bytes_matter) target.shared.fly(issued.target_offset(), issued.bytes);
       if (!issued.has_mbarrier) continue;
       if (auto e = target.mbarriers.issued(issued.mbarrier.offset, issued.bytes, source_of(*job))) return async_fault(e, cta, w.index_in_cta, job->copy.inst);
     }
@@ -218,6 +208,7 @@ void Sm::store_acknowledged(const BulkJob& job) {
 void Sm::all_sent(const std::shared_ptr<BulkJob>& job) {
   if (writes_global(job->copy.kind)) {
     CtaSlot& cta = ctas_[job->slot];
+    cta.cta.watch.has_read(job->copy);
     if (run_.values_known || run_.program->slice->global_needed) isa::land_store(job->copy, cta.cta.shared, global_);
     WarpSlot& w = warps_[job->warp];
     if (CtaTrace* trace = issuer_trace(*job)) trace->copy_read(job->traced, now_);
@@ -228,6 +219,7 @@ void Sm::all_sent(const std::shared_ptr<BulkJob>& job) {
     return;
   }
   if (job->copy.kind == Kind::shared_to_cluster) {
+    ctas_[job->slot].cta.watch.has_read(job->copy);
     remote_free_ = std::max(remote_free_, static_cast<double>(now_)) + job->copy.bytes / m_.cluster.bytes_per_cycle;
     const ClusterState::Member to = job->cluster->members[job->copy.target.rank];
     ClusterMessage message{.kind = ClusterMessage::Kind::bulk, .cycle = static_cast<Cycle>(std::ceil(remote_free_)) + m_.cluster.remote_cycles, .sm = to.sm, .slot = to.slot};
@@ -243,7 +235,7 @@ void Sm::all_sent(const std::shared_ptr<BulkJob>& job) {
   if (job->responses == 0 && !job->copy.multicast && job->copy.kind != Kind::prefetch) schedule_done(job, now_ + m_.tma.load_cycles);
   if (job->copy.multicast) {
     const bool none = std::all_of(job->lines.begin(), job->lines.end(), [](const BulkJob::Line& line) { return line.sectors == 0; });
-    for (uint32_t mask = target_mask(job->copy); none && mask; mask &= mask - 1) {
+    for (uint32_t mask = job->copy.targets(); none && mask; mask &= mask - 1) {
       const ClusterState::Member to = job->cluster->members[static_cast<size_t>(std::countr_zero(mask))];
       ClusterMessage message{.kind = ClusterMessage::Kind::bulk, .cycle = now_ + m_.cluster.remote_cycles, .sm = to.sm, .slot = to.slot};
       message.cluster = job->cluster;
@@ -285,7 +277,7 @@ void Sm::finish_job(const std::shared_ptr<BulkJob>& job) {
     return check_bulk_wait(job->warp);
   }
   // A multicast load is finished by each receiver for itself.
-  for (uint32_t mask = target_mask(job->copy); mask; mask &= mask - 1) {
+  for (uint32_t mask = job->copy.targets(); mask; mask &= mask - 1) {
     const ClusterState::Member& to = job->cluster->members[static_cast<size_t>(std::countr_zero(mask))];
     if (to.sm == id_) {
       land(*job, to.slot);
@@ -304,11 +296,12 @@ void Sm::land(const BulkJob& job, uint32_t cta_slot) {
   const isa::BulkCopy& copy = job.copy;
   if (!cta.used || cta.cluster != job.cluster)
     return async_fault({"out-of-bounds", "a bulk copy reaches the shared memory of a CTA that has exited"}, cta, job.warp_index, copy.inst);
+  if (run_.values_known) cta.cta.shared.land(copy.target_offset(), copy.bytes);  // first: undefined source bytes leave theirs undefined
   if (run_.values_known || run_.program->slice->shared_needed) {
     if (copy.kind == Kind::load) isa::land_load(copy, global_, cta.cta.shared);
     else isa::land_shared(copy, job.cluster->cluster.ctas[job.rank]->shared, cta.cta.shared);
   }
-  if (run_.values_known) cta.cta.shared.land(target_offset(copy), copy.bytes);
+  cta.cta.watch.landed(copy, copy.target_offset());
   if (cta.trace) cta.trace->copy_landed(job.cta, job.traced, now_);
   if (!copy.has_mbarrier) return;
   if (auto e = cta.cta.mbarriers.complete(copy.mbarrier.offset, copy.bytes, source_of(job))) return async_fault(e, cta, job.warp_index, copy.inst);

@@ -86,6 +86,7 @@ void Sm::wait_mbarrier(uint32_t slot) {
 void Sm::end_mbarrier_wait(uint32_t slot, bool complete, Cycle ready) {
   WarpSlot& w = warps_[slot];
   const isa::MbarrierWait wait = w.warp->ctx.fx.wait;
+  if (complete) ctas_[w.cta_slot].cta.mbarriers.passed(wait.address.offset, w.index_in_cta, w.wait_lanes);
   MbarrierStats::Waits& waits = mbarriers[wait.address.offset].waiters[w.warp->last_inst()];
   waits.count += complete;
   waits.cycles += now_ - w.arrived;

@@ -161,6 +161,8 @@ void Sm::finish_warp(uint32_t slot) {
   CtaSlot& cta = ctas_[w.cta_slot];
   counters[Counter::warps_active] += now_ + 1 - cta.started;
   if (--cta.warps_left > 0) return;
+  isa::MbarrierSource source;
+  if (auto e = cta.cta.mbarriers.leftover(source)) return async_fault(e, cta, source.warp, source.inst);
   cta.used = false;
   ++free_ctas_;
   if (run_.asynchronous) {
