@@ -116,6 +116,9 @@ std::string DataSet::ptx_path(const Measurement& row) const {
 
 std::optional<std::string> DataSet::launch_text(const Measurement& row, Diagnostics& diags) const {
   std::map<std::string, std::string> values = kernels.at(row.kernel);
+  // Where the launch has more than the tile's grid (persistent kernels), the table's columns say it.
+  for (const auto& [name, value] : row.columns)
+    if (value == std::floor(value)) values.emplace(name, fmt::format("{:.0f}", value));
   values["M"] = fmt::format("{}", row.m);
   values["N"] = fmt::format("{}", row.n);
   values["K"] = fmt::format("{}", row.k);

@@ -8,7 +8,7 @@
     measure.py run FOLDER TIMES [ROWS]        every row (or the first ROWS) TIMES times (under ncu)
     measure.py table CHECKS.csv RAW.csv REPEAT.csv TIMES OUT.csv
 
-FOLDER holds CASE.cubin and CASE__MxNxK.toml (emit.py). Columns are those of ../own_gemm.
+FOLDER holds CASE.cubin and CASE__MxNxK.toml (emit.py). Columns are those of ../own_gemm, with grid_x and grid_y for grid.
 """
 import csv
 import hashlib
@@ -110,14 +110,14 @@ def table(checks, raw, repeat, times, out):
     assert len(rows) == len(points) and len(repeats) == times * len(points), (len(rows), len(repeats), len(points))
     columns = {c: m for c, m in common.COLUMNS.items() if m in rows[0]}
     with open(out, "w") as h:
-        print(",".join(["case", "M", "N", "K", "kernel", *columns, "cycles_min", "cycles_median", "cycles_max", "grid", "block", "relative_l2"]), file=h)
+        print(",".join(["case", "M", "N", "K", "kernel", *columns, "cycles_min", "cycles_median", "cycles_max", "grid_x", "grid_y", "block", "relative_l2"]), file=h)
         for i, ((case, size), row) in enumerate(zip(points, rows)):
             grid, block = ([int(x) for x in re.findall(r"\d+", row[name])] for name in ("Grid Size", "Block Size"))
             again = repeats[i * times:(i + 1) * times]
             assert all(r["Grid Size"] == row["Grid Size"] for r in again), case
             cycles = sorted(int(r[common.COLUMNS["cycles"]].replace(",", "")) for r in (row, *again))
             print(",".join([case, *map(str, size), row["Kernel Name"], *(common.number(row[m]) for m in columns.values()), str(cycles[0]), str(cycles[len(cycles) // 2]),
-                            str(cycles[-1]), f"{grid[0]}x{grid[1]}", str(block[0]), errors[(case, "x".join(map(str, size)))]]), file=h)
+                            str(cycles[-1]), str(grid[0]), str(grid[1]), str(block[0]), errors[(case, "x".join(map(str, size)))]]), file=h)
 
 
 if __name__ == "__main__":
