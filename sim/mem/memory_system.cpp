@@ -39,6 +39,9 @@ MemorySystem::MemorySystem(const cfg::Machine& machine) : machine_(machine) {
   channel_cycles_per_byte_ = channels_ / machine.dram.bytes_per_cycle;
   group_ = std::max<uint32_t>(1, l2.coalescing_sms);
   if (group_ > 1) in_flight_.resize(size_t{(sms_ + group_ - 1) / group_} * kInFlight);
+  for (uint32_t gpc = 0; gpc < machine.chip.gpc_sms.size(); ++gpc) gpc_of_sm_.insert(gpc_of_sm_.end(), machine.chip.gpc_sms[gpc], gpc);
+  if (gpc_of_sm_.size() < sms_) gpc_of_sm_.clear();
+  queued_.resize(gpc_of_sm_.empty() ? 0 : machine.chip.gpc_sms.size() * kInFlight);
   lines_.resize(size_t{slices_} * sets_ * ways_);
   slice_free_.resize(slices_);
   link_free_.resize(partitions_);
@@ -111,6 +114,12 @@ Cycle MemorySystem::serve(const MemRequest& request) {
     if (other.line == request.line && (request.sectors & ~other.sectors) == 0 && request.cycle < other.done)
       return respond(request, std::max(other.data, request.cycle), partition_of_sm(request.sm) != partition_of_slice(place.slice));
   }
+  Queued* queued = request.kind == MemRequest::Kind::read && !queued_.empty() ? &queued_[size_t{gpc_of_sm_[request.sm]} * kInFlight + request.line % kInFlight] : nullptr;
+  if (queued != nullptr && queued->line == request.line && (request.sectors & ~queued->sectors) == 0 && request.cycle < queued->served) {
+    const Cycle done = respond(request, queued->data, partition_of_sm(request.sm) != partition_of_slice(place.slice));
+    if (merges) in_flight(request) = {request.line, queued->data, done, request.sectors};
+    return done;
+  }
   const uint32_t count = static_cast<uint32_t>(std::popcount(request.sectors));
   const bool far = partition_of_sm(request.sm) != partition_of_slice(place.slice);
   const bool is_write = request.kind != MemRequest::Kind::read;
@@ -146,6 +155,7 @@ Cycle MemorySystem::serve(const MemRequest& request) {
     }
     data = std::max(data, line.ready);
   }
+  if (queued != nullptr) *queued = {request.line, static_cast<Cycle>(now), data, request.sectors};
   const Cycle done = respond(request, data, far);
   if (merges) in_flight(request) = {request.line, data, done, request.sectors};
   return done;

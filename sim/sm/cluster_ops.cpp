@@ -78,6 +78,12 @@ void Sm::wait_mbarrier(uint32_t slot) {
   const isa::MbarrierWait& wait = w.warp->ctx.fx.wait;
   w.wait_lanes = w.warp->ctx.fx.lanes;
   begin_wait(slot, Blocked::mbarrier);
+  if (w.blocked != Blocked::mbarrier) {  // other lanes of the warp go on: these ask again
+    w.warp->unblock(w.wait_lanes, 0);
+    w.warp->rotate();
+    ++w.vain_waits;
+    return plan(slot, ready_at(now_ + m_.of(isa::TimingClass::mbarrier_wait).latency, wait_reason(isa::TimingClass::mbarrier_wait)));
+  }
   Cycle limit = m_.mbarrier.suspend_cycles;
   if (wait.time_hint_ns != 0) limit = static_cast<Cycle>(static_cast<double>(wait.time_hint_ns) * m_.chip.clock_mhz / 1000.0);
   wheel_.add(now_ + std::max<Cycle>(1, limit), {Event::Kind::time_out, 0, static_cast<uint16_t>(slot), 0, ++w.waits});

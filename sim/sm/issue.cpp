@@ -219,7 +219,9 @@ void Sm::handle_control(uint32_t slot, isa::Control control) {
 void Sm::begin_wait(uint32_t slot, Blocked kind) {
   WarpSlot& w = warps_[slot];
   w.warp->block();
-  if (w.warp->runnable()) return plan(slot);  // another split of the warp goes on
+  // Another split of the warp goes on, unless the wait needs nothing from it: then the hardware holds the whole warp.
+  const bool holds_warp = kind == Blocked::bulk_group || kind == Blocked::async_group || kind == Blocked::wgmma;
+  if (!holds_warp && w.warp->runnable()) return plan(slot);
   w.blocked = kind;
   w.arrived = now_;
   if (w.trace) trace_wait(w);
@@ -238,7 +240,9 @@ void Sm::release_barrier(CtaSlot& cta, const std::vector<isa::CtaBarriers::Relea
   for (const auto& release : released) {
     const uint32_t slot = cta.first_warp + release.warp;
     warps_[slot].warp->unblock(release.lanes, release.red_result);
-    if (warps_[slot].blocked == Blocked::barrier || warps_[slot].blocked == Blocked::warp_split) end_wait(slot, ready, Stall::barrier);
+    const Blocked blocked = warps_[slot].blocked;
+    if (blocked == Blocked::barrier || blocked == Blocked::warp_split) end_wait(slot, ready, Stall::barrier);
+    else if (blocked == Blocked::mbarrier) end_mbarrier_wait(slot, false, ready);  // lanes that waited at the barrier go on
   }
 }
 

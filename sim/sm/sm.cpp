@@ -153,7 +153,7 @@ void Sm::finish_warp(uint32_t slot) {
   }
   if (w.blocked == Blocked::stores && now_ > w.arrived) {
     ops[w.op].stalls[static_cast<size_t>(Stall::drain)] += now_ - w.arrived;
-    if (w.trace) w.trace->waited(w.index_in_cta, w.op, Stall::drain, w.arrived, now_);
+    if (w.trace) w.trace->waited(w.index_in_cta, w.op, Stall::drain, w.arrived + 1, now_ + 1);  // the exit itself was `arrived`
   }
   w.resident = false;
   w.blocked = Blocked::no;

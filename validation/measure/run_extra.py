@@ -83,6 +83,7 @@ def copies(dev, folder, emit):
         for t in (32, 64, 128, 256, 512):
             go(kern, 1, t, 0, 4 << 20, 2, 0, "cp_async_l2_one_sm")
             go(kern, 1, t, 0, 512 << 10, 16, 0, "cp_async_l2_one_sm")
+            go(kern, 1, t, 0, 128 << 20, 1, 0, "cp_async_dram_one_sm")
         for t in (128, 256, 512):
             go(kern, 132, t, 256 << 10, 256 << 10, 8, 0, "cp_async_l2_all_sms_33MB")
             go(kern, 132, t, 12 << 20, 12 << 20, 1, 0, "cp_async_dram_all_sms")
@@ -90,6 +91,7 @@ def copies(dev, folder, emit):
     for t in (128, 256, 512, 1024):
         go("stream", 1, t, 0, 4 << 20, 2, 0, "ldg_cg_l2_one_sm", mode=0)
         go("stream", 1, t, 0, 4 << 20, 2, 0, "ldg_l2_one_sm", mode=1)
+        go("stream", 1, t, 0, 128 << 20, 1, 0, "ldg_cg_dram_one_sm", mode=0)
         go("stream", 132, t, 256 << 10, 256 << 10, 8, 0, "ldg_cg_l2_all_sms_33MB", mode=0)
 
 

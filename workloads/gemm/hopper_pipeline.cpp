@@ -192,7 +192,7 @@ void Hopper::release(const std::string& stage, const std::string& predicate) {
     w_("and.pred {}, {}, {};", who, releases_, predicate);
   }
   w_("mad.lo.u32 {}, {}, 8, {};", address, stage, remote_empty_);
-  if (clustered()) w_("@{} mbarrier.arrive.release.cluster.shared::cluster.b64 _, [{}];  // empty_bar[stage]", who, address);
+  if (clustered()) w_("@{} mbarrier.arrive.shared::cluster.b64 _, [{}];  // empty_bar[stage]", who, address);
   else w_("@{} mbarrier.arrive.shared::cta.b64 _, [{}];  // empty_bar[stage]", who, address);
 }
 
