@@ -27,12 +27,12 @@ std::string slurp(const fs::path& path) {
   return std::move(content).str();
 }
 
-/// The 32 Triton kernels at a size.
-std::vector<Case> triton_cases(int64_t size) {
+/// The Triton kernels of a data set at a size.
+std::vector<Case> triton_cases(const std::string& folder, int64_t size) {
   Diagnostics diags;
   std::vector<Case> out;
   for (const compare::DataSet& set :
-       compare::load_data(TCSIM_SOURCE_DIR "/validation/data/triton_gemm", diags))
+       compare::load_data(TCSIM_SOURCE_DIR "/validation/data/" + folder, diags))
     for (const auto& [kernel, facts] : set.kernels) {
       compare::Measurement row;
       row.kernel = kernel;
@@ -40,6 +40,19 @@ std::vector<Case> triton_cases(int64_t size) {
       if (auto text = set.launch_text(row, diags))
         out.push_back({kernel, set.ptx_path(row), set.folder + "/launch.toml.in", *text});
     }
+  EXPECT_FALSE(diags.has_errors()) << errors_of(diags);
+  return out;
+}
+
+/// The generated Hopper kernels, as they were measured at 512^3.
+std::vector<Case> hopper_cases() {
+  Diagnostics diags;
+  std::vector<Case> out;
+  for (const compare::DataSet& set :
+       compare::load_data(TCSIM_SOURCE_DIR "/validation/data/own_gemm_hopper", diags))
+    for (const compare::Measurement& row : set.rows)
+      if (auto text = set.launch_text(row, diags); text && row.size() == "512x512x512")
+        out.push_back({row.kernel, set.ptx_path(row), set.folder + "/launch.toml.in", *text});
   EXPECT_FALSE(diags.has_errors()) << errors_of(diags);
   return out;
 }
@@ -76,8 +89,13 @@ void expect_right_under_all_orders(const std::vector<Case>& cases, size_t least)
   }
 }
 
-TEST(Acceptance, TritonKernels256) { expect_right_under_all_orders(triton_cases(256), 32); }
-TEST(Acceptance, TritonKernels512) { expect_right_under_all_orders(triton_cases(512), 32); }
+TEST(Acceptance, TritonKernels256) { expect_right_under_all_orders(triton_cases("triton_gemm", 256), 32); }
+TEST(Acceptance, TritonKernels512) { expect_right_under_all_orders(triton_cases("triton_gemm", 512), 32); }
+TEST(Acceptance, TritonTmaKernels256) { expect_right_under_all_orders(triton_cases("triton_tma", 256), 12); }
+TEST(Acceptance, TritonTmaKernels512) { expect_right_under_all_orders(triton_cases("triton_tma", 512), 12); }
+TEST(Acceptance, TritonWgmmaKernels256) { expect_right_under_all_orders(triton_cases("triton_wgmma", 256), 24); }
+TEST(Acceptance, TritonWgmmaKernels512) { expect_right_under_all_orders(triton_cases("triton_wgmma", 512), 24); }
+TEST(Acceptance, HopperKernels512) { expect_right_under_all_orders(hopper_cases(), 41); }
 TEST(Acceptance, ShippedWorkloads) { expect_right_under_all_orders(shipped_cases(), 8); }
 
 } // namespace
