@@ -228,7 +228,8 @@ TEST_F(BadInput, UsageErrorsAreTwo) {
   box_.write("l.toml", kLaunch);
   for (const char* options :
        {"--mode quick", "--threads 0", "--regs 256", "--no-such-option", "--async late", "--set smem",
-        "--dump C", "--mode timing --dump C=x", "--mode functional --ncu-csv x", "--html x", "--timeline x",
+        "--dump C", "--mode timing --dump C=x", "--mode functional --ncu-csv x", "--html x",
+        "--mode functional --timeline x", "--timeline-ctas 0",
         "--record x", "--warm"})
     EXPECT_EQ(box_.run(std::string("run k.ptx --launch l.toml ") + options).code, 2) << options;
   for (const char* command : {"", "frob", "run", "sweep", "explain k.ptx", "layout mma.m16n8k16.f16",

@@ -49,7 +49,7 @@ private:
     machine_ = load_machine(options_, diags_);
     module_ = isa::load_module(input_.kernel.path, input_.kernel.text, diags_);
     file_ = launch::parse_launch_file(input_.launch_path, input_.launch_text, diags_);
-    for (const std::string* path : {&options_.json, &options_.ncu_csv}) check_writable(*path, diags_);
+    for (const std::string* path : {&options_.json, &options_.ncu_csv, &options_.timeline}) check_writable(*path, diags_);
     if (file_ && !diags_.has_errors()) {
       launch::validate_check(*file_, diags_);
       check_dumps();
@@ -57,6 +57,7 @@ private:
     if (!module_ || !file_ || diags_.has_errors()) return false;
     const launch::PrepareOptions prepare{options_.seed, options_.entry, triton()};
     if (!launch::prepare(*file_, *module_, prepare, work_, diags_)) return false;
+    check_timeline();
     for (const launch::BoundLaunch& bound : work_.launches)
       occupancy_.push_back(sim::compute_occupancy(*bound.kernel, bound.info, registers(*bound.kernel),
                                                   *machine_, bound.smem_place, diags_));
@@ -85,6 +86,16 @@ private:
     }
   }
 
+  void check_timeline() {
+    uint64_t ctas = 0;
+    for (const launch::BoundLaunch& bound : work_.launches) ctas = std::max(ctas, bound.info.grid.count());
+    for (const uint64_t cta : options_.timeline_ctas)
+      if (cta >= ctas)
+        diags_.error("launch-mismatch", {"--timeline-ctas", 0, 0},
+                     fmt::format("there is no CTA {}: the grid has {}", cta, ctas));
+    timeline_.options.ctas = options_.timeline_ctas;
+  }
+
   void simulate() {
     ProgressLine progress(!options_.quiet);
     for (size_t i = 0; i < work_.launches.size() && !diags_.has_errors(); ++i) {
@@ -93,7 +104,7 @@ private:
         run_functional(bound, occupancy_[i], progress);
       else
         reports_.push_back(run_timed(*module_, bound, work_.memory, *machine_, timed_options(*bound.kernel),
-                                     progress, diags_));
+                                     progress, diags_, options_.timeline.empty() ? nullptr : &timeline_));
     }
     progress.clear();
     ran_ = !diags_.has_errors();
@@ -149,8 +160,10 @@ private:
       reports_.back().check = check;
     }
     if (!options_.json.empty()) write_file(options_.json, json_text(), diags_);
+    // Of a failed run too: it shows how a deadlock came about.
+    if (!options_.timeline.empty()) write_file(options_.timeline, timeline_.timeline.json(), diags_);
     if (!options_.ncu_csv.empty()) write_file(options_.ncu_csv, sim::write_ncu_csv(reports_), diags_);
-    if (options_.quiet || !ran_ || options_.json == "-" || options_.ncu_csv == "-") return;
+    if (options_.quiet || !ran_ || options_.json == "-" || options_.ncu_csv == "-" || options_.timeline == "-") return;
     for (const sim::Report& report : reports_)
       fmt::print("{}", sim::write_text(report, {.colour = isatty(STDOUT_FILENO) != 0}));
     std::fflush(stdout);
@@ -200,6 +213,7 @@ private:
   launch::Workspace work_;
   std::vector<sim::Occupancy> occupancy_;
   std::vector<sim::Report> reports_;
+  TimelineRequest timeline_;
   std::optional<launch::CheckOutcome> check_;
   bool ran_ = false;
 };
@@ -208,12 +222,15 @@ private:
 
 int check_usage(const RunOptions& o) {
   for (const auto& [value, name] :
-       {std::pair{&o.html, "--html"}, {&o.timeline, "--timeline"}, {&o.record, "--record"}})
+       {std::pair{&o.html, "--html"}, {&o.record, "--record"}})
     if (!value->empty()) return not_in_this_release(name);
   if (o.warm) return not_in_this_release("--warm");
   if (!o.async.empty() && o.mode != "functional") return usage_error("--async is for --mode functional");
   if (o.mode == "functional" && !o.ncu_csv.empty())
     return usage_error("--ncu-csv needs a mode with time: full or timing");
+  if (o.mode == "functional" && !o.timeline.empty())
+    return usage_error("--timeline needs a mode with time: full or timing");
+  if (o.timeline.empty() && !o.timeline_ctas.empty()) return usage_error("--timeline-ctas needs --timeline");
   for (const std::string& text : o.set)
     if (split(text).first.find('.') == std::string::npos || text.find('=') == std::string::npos)
       return usage_error(fmt::format("--set '{}', expected SECTION.KEY=VALUE", text));

@@ -24,10 +24,11 @@ struct RunOptions {
   uint64_t seed = 1;
   std::string entry, json, ncu_csv, html, timeline, record;
   std::vector<std::string> dump; // BUFFER=FILE
+  std::vector<uint64_t> timeline_ctas;
   bool quiet = false, strict = false, warm = false;
 };
 
-/// --arch, --set, --mode, --threads, --regs, --seed, --async, and the report options.
+/// --arch, --set, --mode, --threads, --regs, --seed, --async, and the report and timeline options.
 void add_run_options(CLI::App& app, RunOptions& options);
 
 /// Problems of the options alone: kUsage after a message, else kSuccess.

@@ -1,6 +1,9 @@
 #include "tools/tcsim/timed_run.h"
 
+#include <fmt/format.h>
+
 #include <array>
+#include <optional>
 
 #include "sim/gpu/make_report.h"
 
@@ -8,6 +11,16 @@ namespace tcsim::tool {
 namespace {
 
 std::array<uint32_t, 3> dims(const isa::Dim3& d) { return {d.x, d.y, d.z}; }
+
+void add_timeline(TimelineRequest& request, const sim::Trace& trace, const sim::SimResult& result,
+                  const isa::Module& module, Diagnostics& diags) {
+  if (result.program.kernel == nullptr) return; // nothing ran
+  request.timeline.add(trace, result.program, module, result.cycles);
+  if (trace.full_at() != sim::kNever)
+    diags.add({Severity::note, "timeline", {"--timeline", 0, 0},
+               fmt::format("the timeline ends at cycle {}: its {} events are used up; choose fewer CTAs", trace.full_at(),
+                           request.options.max_events)});
+}
 
 } // namespace
 
@@ -31,12 +44,15 @@ sim::Report describe_launch(const isa::Module& module, const launch::BoundLaunch
 
 sim::Report run_timed(const isa::Module& module, const launch::BoundLaunch& bound, isa::GlobalMemory& memory,
                       const cfg::Machine& machine, sim::SimOptions options, ProgressLine& progress,
-                      Diagnostics& diags) {
+                      Diagnostics& diags, TimelineRequest* timeline) {
   options.progress = [&](const sim::SimOptions::Progress& p) {
     progress.update(p.instructions, p.cycles, p.ctas_done, p.ctas_total);
   };
+  std::optional<sim::Trace> trace;
+  if (timeline != nullptr) options.trace = &trace.emplace(timeline->options, bound.info.cluster.count());
   const sim::SimResult result =
       sim::simulate(module, *bound.kernel, bound.info, memory, machine, options, diags);
+  if (timeline != nullptr) add_timeline(*timeline, *trace, result, module, diags);
   if (result.ok) return sim::make_report(result, module, *bound.kernel, bound.info, machine, options);
   sim::Report out = describe_launch(module, bound, machine, result.occupancy);
   out.mode = options.mode == sim::Mode::timing ? "timing" : "full";

@@ -5,6 +5,7 @@
 #include "isa/ptx/module.h"
 #include "sim/gpu/gpu.h"
 #include "sim/report/report.h"
+#include "sim/trace/perfetto.h"
 #include "tools/launch/prepare.h"
 #include "tools/tcsim/output.h"
 
@@ -14,9 +15,15 @@ namespace tcsim::tool {
 sim::Report describe_launch(const isa::Module& module, const launch::BoundLaunch& bound,
                             const cfg::Machine& machine, const sim::Occupancy& occupancy);
 
-/// Runs it. Faults go to diags; the report then holds what was known before the run.
+/// --timeline: which CTAs, and what they did, launch after launch.
+struct TimelineRequest {
+  sim::TraceOptions options;
+  sim::Timeline timeline;
+};
+
+/// Runs it. Faults go to diags; the report then holds what was known before the run. timeline: nullptr when none is wanted.
 sim::Report run_timed(const isa::Module& module, const launch::BoundLaunch& bound, isa::GlobalMemory& memory,
                       const cfg::Machine& machine, sim::SimOptions options, ProgressLine& progress,
-                      Diagnostics& diags);
+                      Diagnostics& diags, TimelineRequest* timeline = nullptr);
 
 } // namespace tcsim::tool
