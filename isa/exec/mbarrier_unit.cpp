@@ -37,7 +37,7 @@ std::vector<uint32_t> MbarrierUnit::take_ended() {
 
 MbarrierError MbarrierUnit::check(uint32_t offset) const {
   if (find(offset) != nullptr) [[likely]] return {};
-  return misuse(fmt::format("no mbarrier was initialised at offset {} of shared memory (mbarrier.init is missing, was not waited for, or went to another address)", offset));
+  return misuse(fmt::format("the mbarrier at offset {} of shared memory is not initialised (mbarrier.init is missing, was not waited for, or went to another address)", offset));
 }
 
 MbarrierError MbarrierUnit::check(uint32_t offset, const MbarrierSource& source) const {

@@ -73,7 +73,7 @@ std::vector<Expected> table() {
   const Diagnosis swizzle{"swizzle-mismatch", "wgmma.mma_async", "TMA wrote SWIZZLE_NONE, the descriptor reads SWIZZLE_128B: first differing element row 1, byte 0; 28 of 32 pieces of 16 bytes (87.5 %)"};
   const Diagnosis descriptor{"misaligned", "wgmma.mma_async", "is 128 bytes past a multiple of 1024"};
   const Diagnosis tile{"swizzle-mismatch", kLoad, "destination tile at offset 1152 starts 128 bytes past a multiple of 1024"};
-  const Diagnosis missing{"barrier-misuse", "mbarrier.arrive.expect_tx", "no mbarrier was initialised at offset 8"};
+  const Diagnosis missing{"barrier-misuse", "mbarrier.arrive.expect_tx", "the mbarrier full_bar[1] (offset 8) of shared memory is not initialised"};
   const Diagnosis again{"barrier-misuse", "mbarrier.init", "full_bar[1] (offset 8) that is in use (phase 0, 0 of 1 arrivals and 32768 bytes missing)"};
   const Diagnosis released{"overwrite-in-flight", kLoad, "which no wgmma.wait_group has waited for, reads: they were released too early"};
   const Diagnosis registers{"wgmma-register-hazard", "cvt.rn.f16x2.f32", "an accumulator of 'wgmma.mma_async"};
