@@ -141,7 +141,7 @@ TEST(Barrier, DeadlockSaysWhoWaitsWhere) {
     @%p1 bar.sync 3, 64;
     @!%p1 bar.sync 4, 64;)");
   ASSERT_FALSE(h.ok());
-  EXPECT_TRUE(has(h, "deadlock", "CTA (0,0,0) warp 0: test.ptx:")) << h.messages();
+  EXPECT_TRUE(has(h, "deadlock", "CTA (0,0,0)\n    warp 0: test.ptx:")) << h.messages();
   EXPECT_TRUE(has(h, "deadlock", "'bar.sync 3, 64' waits at barrier 3: 32 of 64 threads arrived")) << h.messages();
   EXPECT_TRUE(has(h, "deadlock", "'bar.sync 4, 64' waits at barrier 4: 32 of 64 threads arrived")) << h.messages();
 }
