@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Runs the Hopper microbenchmarks in tcsim instead of on a GPU and sets their rows beside the measured ones.
 
-usage: simulate_hopper.py TCSIM [--markdown] [--jsonl FILE] [--set SECTION.KEY=VALUE] [SELECTION ...]      (see SELECTIONS)
+usage: simulate_hopper.py TCSIM [--markdown] [--jsonl FILE] [--set SECTION.KEY=VALUE] [--within CYCLES] [SELECTION ...]      (see SELECTIONS)
+With --within the exit code is 1 when a row is farther off than that.
 
 The programs, loops and arithmetic are those of run_hopper.py; only the device is exchanged. A row is matched with
 data/h200/hopper.jsonl by everything but its readings.
@@ -263,7 +264,12 @@ def multicasts(b):
                 b.emit(bench="multicast_ring", cluster=cluster, stage_bytes=128 * rows, part_bytes=128 * h, stages=stages, ctas=grid, cycles_per_stage=round((r[1] - r[0]) / 40, 2))
 
 
+def wgmma_few(c):
+    return c["kernel"] in {f"wgr_f16_f32_{n}_{a}" for n in (8, 16, 32, 64, 128, 256) for a in ("ss", "rs")} | {f"wgr_f16_f32_{n}_rs_16" for n in (8, 16, 32, 64, 128, 256)}
+
+
 SELECTIONS = {
+    "wgmma_few": lambda b: b.kinds(wgmma_few),
     "wgmma": lambda b: (b.dev.set_map(tensor_map(b.g, 1024, 16384, 2048, 64, 128)), b.kinds(lambda c: c["kernel"].startswith("wg") and wgmma_cases(c))),
     "sync": lambda b: b.kinds(lambda c: c["kernel"].startswith("sy_")),
     "cluster": lambda b: b.kinds(lambda c: c["kernel"].startswith("cl_") and c["kind"] != "place"),
@@ -283,8 +289,9 @@ def main():
         at = args.index("--set")
         SimulatedHopper.options = SimulatedHopper.options + args[at:at + 2]
         del args[at:at + 2]
-    markdown = "--markdown" in args
-    names = [x for x in args if not x.startswith("--")] or list(SELECTIONS)
+    within = float(args.pop(args.index("--within") + 1)) if "--within" in args else None
+    markdown, off, compared = "--markdown" in args, 0, 0
+    names = [x for x in args if not x.startswith("--")] or [x for x in SELECTIONS if x != "wgmma_few"]
     measured = {}
     for line in open(MEASURED):
         measured.setdefault(key(json.loads(line)), json.loads(line))
@@ -298,6 +305,8 @@ def main():
                 hardware = measured.get(key(row))
                 got, unit = reading(row)
                 want = reading(hardware)[0] if hardware else None
+                compared += 1
+                off += got is None or want is None or (within is not None and abs(got - want) > within)
                 if row["bench"] == "error":
                     print(f"error {row['where'][:120]} {row['what'][:300]}")
                 elif got is None or want is None:
@@ -309,6 +318,8 @@ def main():
         if jsonl:
             with open(jsonl, "w") as h:
                 h.writelines(json.dumps(row) + "\n" for row in b.rows)
+    if within is not None:
+        sys.exit(off != 0 or compared == 0)
 
 
 if __name__ == "__main__":
