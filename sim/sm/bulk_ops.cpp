@@ -190,10 +190,8 @@ void Sm::bulk_response(const std::shared_ptr<BulkJob>& job, uint32_t bytes) {
     if (job->responses == 0 && job->next == job->lines.size()) store_acknowledged(*job);
     return;
   }
-  if (job->copy.kind == Kind::load && !job->copy.multicast) {
-    const double wavefronts = static_cast<double>(bytes) / (m_.smem.banks * m_.smem.bank_bytes);
-    mio_free_ = std::max(mio_free_, static_cast<double>(now_)) + wavefronts;
-  }
+  // Bytes that arrive do not hold up loads: both go at full rate (hopper.jsonl shared_contention; stores do slow down there, 46 cycles
+  // against 16.5, which is not modelled).
   if (job->responses != 0 || job->next != job->lines.size() || job->copy.multicast) return;
   schedule_done(job, now_ + m_.tma.load_cycles);
 }
@@ -263,7 +261,6 @@ void Sm::multicast_arrival(const std::shared_ptr<BulkJob>& job, Cycle cycle) {
   auto [it, first] = arriving_.emplace(job.get(), 0);
   if (first)
     for (const BulkJob::Line& line : job->lines) it->second += line.sectors != 0;
-  mio_free_ = std::max(mio_free_, static_cast<double>(now_)) + 1.0;
   if (--it->second > 0) return;
   arriving_.erase(it);
   schedule_done(job, std::max(now_ + 1, cycle + m_.tma.load_cycles + m_.tma.multicast_cycles));
