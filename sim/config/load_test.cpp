@@ -126,7 +126,9 @@ TEST(LoadMachine, AMissingValueIsAnErrorForEachKey) {
   Diagnostics diags;
   EXPECT_FALSE(load_machine_text("name = \"x\"\n[smem]\nbanks = { value = 32, source = \"doc:x\" }\n",
                                  "x.toml", {}, diags));
-  EXPECT_EQ(diags.error_count(), fields().size() - 1);
+  // What only newer chips have is asked for only from them.
+  const auto every = std::count_if(fields().begin(), fields().end(), [](const Field& f) { return f.since_sm == 0; });
+  EXPECT_EQ(diags.error_count(), static_cast<size_t>(every) - 1);
   EXPECT_EQ(
       diags.all()[0].str(),
       "x.toml:1:1: error: found no value for chip.generation, expected { value = ..., source = \"...\" } "
