@@ -41,7 +41,7 @@ MemorySystem::MemorySystem(const cfg::Machine& machine) : machine_(machine) {
   if (group_ > 1) in_flight_.resize(size_t{(sms_ + group_ - 1) / group_} * kInFlight);
   for (uint32_t gpc = 0; gpc < machine.chip.gpc_sms.size(); ++gpc) gpc_of_sm_.insert(gpc_of_sm_.end(), machine.chip.gpc_sms[gpc], gpc);
   if (gpc_of_sm_.size() < sms_) gpc_of_sm_.clear();
-  queued_.resize(gpc_of_sm_.empty() ? 0 : machine.chip.gpc_sms.size() * kInFlight);
+  queued_.resize(gpc_of_sm_.empty() ? 0 : machine.chip.gpc_sms.size() * kQueued);
   lines_.resize(size_t{slices_} * sets_ * ways_);
   slice_free_.resize(slices_);
   link_free_.resize(partitions_);
@@ -114,7 +114,7 @@ Cycle MemorySystem::serve(const MemRequest& request) {
     if (other.line == request.line && (request.sectors & ~other.sectors) == 0 && request.cycle < other.done)
       return respond(request, std::max(other.data, request.cycle), partition_of_sm(request.sm) != partition_of_slice(place.slice));
   }
-  Queued* queued = request.kind == MemRequest::Kind::read && !queued_.empty() ? &queued_[size_t{gpc_of_sm_[request.sm]} * kInFlight + request.line % kInFlight] : nullptr;
+  Queued* queued = request.kind == MemRequest::Kind::read && !queued_.empty() ? &queued_[size_t{gpc_of_sm_[request.sm]} * kQueued + request.line % kQueued] : nullptr;
   if (queued != nullptr && queued->line == request.line && (request.sectors & ~queued->sectors) == 0 && request.cycle < queued->served) {
     const Cycle done = respond(request, queued->data, partition_of_sm(request.sm) != partition_of_slice(place.slice));
     if (merges) in_flight(request) = {request.line, queued->data, done, request.sectors};

@@ -49,7 +49,8 @@ class MemorySystem {
     Cycle data = 0, done = 0;  // data at L2, response
     uint8_t sectors = 0;
   };
-  static constexpr uint32_t kInFlight = 1024;  // entries a group, by line
+  static constexpr uint32_t kInFlight = 4096;  // entries a group, by line: more than its SMs have in flight
+  static constexpr uint32_t kQueued = 16384;   // entries a GPC
   /// A read of a GPC that waits for its L2 slice: others of the GPC that ask meanwhile are served with it. (H200, 2048^3:
   /// neighbouring CTAs that share an operand read 1.5 to 2.3 times less from L2 than they ask for, 1.33 times when the
   /// slices are idle and only the two SMs of a TPC meet.)
@@ -73,7 +74,7 @@ class MemorySystem {
   uint32_t group_;
   std::vector<InFlight> in_flight_;
   std::vector<uint32_t> gpc_of_sm_;  // empty: no such merging
-  std::vector<Queued> queued_;       // kInFlight a GPC, by line
+  std::vector<Queued> queued_;       // kQueued a GPC, by line
   uint32_t slices_, sets_, ways_, partitions_, sms_, channels_;
   Cycle min_latency_;
   double slice_cycles_per_sector_, link_cycles_per_sector_, fill_cycles_per_sector_, store_cycles_per_sector_, channel_cycles_per_byte_;
