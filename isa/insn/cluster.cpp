@@ -105,14 +105,6 @@ void run_async_store(ExecContext& ctx, const Inst& inst, uint32_t mask) {
   ctx.fx.issued |= Effects::kRemote;
 }
 
-BulkCopy::ReduceOp reduce_op(std::string_view op) {
-  using R = BulkCopy::ReduceOp;
-  for (const auto& [name, value] : {std::pair{"add", R::add}, {"min", R::min}, {"max", R::max}, {"inc", R::inc}, {"dec", R::dec},
-                                    {"and", R::and_}, {"or", R::or_}, {"xor", R::xor_}})
-    if (op == name) return value;
-  return R::none;
-}
-
 std::string bind_async_store(Inst& inst, const Decoded& d) {
   inst.op = inst.def ? inst.def->op : Op::st_async;
   inst.type = d.type();
@@ -120,7 +112,7 @@ std::string bind_async_store(Inst& inst, const Decoded& d) {
   inst.timing = TimingClass::sts_remote;
   inst.exec = &run_async_store;
   inst.aux = static_cast<uint64_t>(bits(inst.type) / 8);
-  inst.flags = static_cast<uint32_t>(reduce_op(d.value("op")));
+  inst.flags = static_cast<uint32_t>(reduce_op_named(d.value("op")));
   for (const int g : {0, 2})
     if (auto e = expect_address(inst, g); !e.empty()) return e;
   const std::string_view vec = d.value("vec");
