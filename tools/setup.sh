@@ -5,7 +5,7 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 build=$root/build/release
 
 packages=(g++ cmake ninja-build libboost-dev libeigen3-dev libfmt-dev libspdlog-dev libcli11-dev libtomlplusplus-dev
-          nlohmann-json3-dev libgtest-dev libgmock-dev libbenchmark-dev)
+          nlohmann-json3-dev libgtest-dev libgmock-dev libbenchmark-dev python3)
 
 say() { printf '\n== %s\n' "$*"; }
 
