@@ -50,14 +50,4 @@ inline void store_mbarrier(WindowMemory& shared, uint32_t offset, const Mbarrier
   std::memcpy(shared.data() + offset, &word, 8);
 }
 
-/// `count` arrivals. False: more than the phase expects (the program's fault); nothing is done then.
-inline bool arrive_mbarrier(WindowMemory& shared, uint32_t offset, uint32_t count) {
-  Mbarrier m = load_mbarrier(shared, offset);
-  if (count > m.pending) return false;
-  m.pending -= count;
-  m.settle();
-  store_mbarrier(shared, offset, m);
-  return true;
-}
-
 }  // namespace tcsim::isa

@@ -53,7 +53,6 @@ class MbarrierUnit {
     uint64_t phase = 0;             // phases ended so far: its lowest bit is the parity of the current one
     uint64_t in_flight = 0;         // bytes of bulk copies on their way to this barrier
     std::vector<Share> now, before; // the current phase and the one before it
-    uint64_t waits = 0, wait_cycles = 0;  // kept by the timing model
     struct Passed { uint16_t warp; uint32_t lanes; uint64_t phase; };
     std::vector<Passed> passed;     // the last wait that each warp passed
   };
