@@ -24,13 +24,17 @@ Number read(Type t, uint32_t x) {
     case Type::tf32: m = 10, x >>= 13; break;
     case Type::e4m3: m = 3, e = 4; break;
     case Type::e5m2: m = 2, e = 5; break;
+    case Type::e3m2: m = 2, e = 3; break;
+    case Type::e2m3: m = 3, e = 2; break;
+    case Type::e2m1: m = 1, e = 2; break;
     default: break;
   }
   const uint32_t emask = (1u << e) - 1, exponent = (x >> m) & emask, man = x & ((1u << m) - 1);
   Number n;
   n.mantissa = m;
   n.negative = (x >> (m + e)) & 1;
-  if (t == Type::e4m3 ? (x & 0x7f) == 0x7f : exponent == emask) {
+  const bool all_numbers = t == Type::e3m2 || t == Type::e2m3 || t == Type::e2m1;
+  if (!all_numbers && (t == Type::e4m3 ? (x & 0x7f) == 0x7f : exponent == emask)) {
     n.nan = t == Type::e4m3 || man != 0;
     n.inf = !n.nan;
     return n;
@@ -66,10 +70,10 @@ uint32_t encode(SumOutput out, int64_t sum, int exp) {
 }
 
 uint32_t block(const TensorCoreArith& arith, Type a_type, Type b_type, Type c_type, const uint32_t* a, const uint32_t* b, int n,
-               uint32_t c_bits) {
+               uint32_t c_bits, int scale) {
   const bool out16 = arith.output == SumOutput::f16;
   const Number c = read(c_type, c_bits);
-  bool nan = c.nan, plus = c.inf && !c.negative, minus = c.inf && c.negative;
+  bool nan = c.nan || scale >= TileScales::kNan, plus = c.inf && !c.negative, minus = c.inf && c.negative;
   int e = arith.min_exponent;
   if (c.sig) e = std::max(e, c.exp);
   for (int i = 0; i < n; ++i) {
@@ -77,7 +81,7 @@ uint32_t block(const TensorCoreArith& arith, Type a_type, Type b_type, Type c_ty
     const bool negative = x.negative != y.negative;
     nan |= x.nan || y.nan || (x.inf && !y.inf && y.sig == 0) || (y.inf && !x.inf && x.sig == 0);
     if (x.inf || y.inf) (negative ? minus : plus) = true;
-    if (x.sig && y.sig) e = std::max(e, x.exp + y.exp);
+    if (x.sig && y.sig) e = std::max(e, x.exp + y.exp + scale);
   }
   if (nan || (plus && minus)) return out16 ? 0x7fff : 0x7fffffff;
   if (plus || minus) return (out16 ? 0x7c00u : 0x7f800000u) | (minus ? (out16 ? 0x8000u : 0x80000000u) : 0u);
@@ -87,7 +91,7 @@ uint32_t block(const TensorCoreArith& arith, Type a_type, Type b_type, Type c_ty
   for (int i = 0; i < n; ++i) {
     const Number x = read(a_type, a[i]), y = read(b_type, b[i]);
     if (!x.sig || !y.sig) continue;
-    const int64_t t = shift(x.sig * y.sig, f - x.mantissa - y.mantissa + x.exp + y.exp - e);
+    const int64_t t = shift(x.sig * y.sig, f - x.mantissa - y.mantissa + x.exp + y.exp + scale - e);
     sum += x.negative != y.negative ? -t : t;
   }
   return encode(arith.output, sum, e - f);
@@ -96,9 +100,9 @@ uint32_t block(const TensorCoreArith& arith, Type a_type, Type b_type, Type c_ty
 }  // namespace
 
 uint32_t float_dot(const TensorCoreArith& arith, Type a_type, Type b_type, Type c_type, const uint32_t* a, const uint32_t* b,
-                   int k, uint32_t c) {
+                   int k, uint32_t c, int scale) {
   for (int i = 0; i < k; i += arith.block) {
-    c = block(arith, a_type, b_type, c_type, a + i, b + i, std::min(arith.block, k - i), c);
+    c = block(arith, a_type, b_type, c_type, a + i, b + i, std::min(arith.block, k - i), c, scale);
     c_type = arith.output == SumOutput::f16 ? Type::f16 : Type::f32;
   }
   return c;

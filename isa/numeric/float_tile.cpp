@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "isa/check.h"
+#include "isa/numeric/f32_cut.h"
 #include "isa/numeric/half.h"
 #include "isa/numeric/vec.h"
 
@@ -11,19 +12,25 @@ namespace {
 
 using namespace vec;
 
+/// ieee: an exponent of all ones is NaN or infinity; e4m3: only 0x7f is NaN; none: every encoding is a number.
+enum class Specials : uint8_t { ieee, e4m3, none };
+
 struct Layout {
   int mantissa, exponent_bits, drop;  // drop: low register bits that are ignored (tf32)
-  bool has_inf;                       // exponent all ones: NaN and infinity; otherwise only 0x7f is NaN (e4m3)
+  Specials specials;
 };
 
 constexpr Layout layout_of(Type t) {
   switch (t) {
-    case Type::f16: return {10, 5, 0, true};
-    case Type::bf16: return {7, 8, 0, true};
-    case Type::tf32: return {10, 8, 13, true};
-    case Type::e4m3: return {3, 4, 0, false};
-    case Type::e5m2: return {2, 5, 0, true};
-    default: return {23, 8, 0, true};  // f32: C only
+    case Type::f16: return {10, 5, 0, Specials::ieee};
+    case Type::bf16: return {7, 8, 0, Specials::ieee};
+    case Type::tf32: return {10, 8, 13, Specials::ieee};
+    case Type::e4m3: return {3, 4, 0, Specials::e4m3};
+    case Type::e5m2: return {2, 5, 0, Specials::ieee};
+    case Type::e3m2: return {2, 3, 0, Specials::none};
+    case Type::e2m3: return {3, 2, 0, Specials::none};
+    case Type::e2m1: return {1, 2, 0, Specials::none};
+    default: return {23, 8, 0, Specials::ieee};  // f32: C only
   }
 }
 
@@ -37,8 +44,8 @@ bool decode_as(int shift, const uint32_t* bits, int count, int32_t* sig, int32_t
     const I8 man = x & mmask, e = (x >> f.mantissa) & emask;
     const I8 normal = e != 0;
     I8 s = man | (normal & (1 << f.mantissa));
-    if constexpr (f.has_inf) special |= e == emask;
-    else special |= (x & 0x7f) == 0x7f;
+    if constexpr (f.specials == Specials::ieee) special |= e == emask;
+    if constexpr (f.specials == Specials::e4m3) special |= (x & 0x7f) == 0x7f;
     const I8 unbiased = max(e, splat(1)) - bias;
     store(exp + i, select(s == 0, splat(FloatOperand::kZeroExponent), unbiased));
     const I8 negative = -((x >> (f.mantissa + f.exponent_bits)) & 1);
@@ -65,37 +72,12 @@ inline CTerm decode_c(I8 bits, int fraction_bits) {
   return {(s ^ negative) - negative, exponent};
 }
 
-inline D4 magnitude_of(D4 v) { return bits<D4>(bits<L4>(v) & (L4{} + INT64_MAX)); }
-
-/// Results below the smallest normal: the conversion would round, so they are cut on the fixed grid 2^-149.
-[[gnu::noinline]] I8 cut_subnormals(I8 r, D4 low_value, D4 high_value) {
-  for (int i = 0; i < 8; ++i) {
-    const double v = i < 4 ? low_value[i] : high_value[i - 4], magnitude = v < 0 ? -v : v;
-    if (magnitude >= 0x1p-126) continue;
-    const auto m = static_cast<int32_t>(magnitude * 0x1p149);
-    r[i] = m | (v < 0 && m != 0 ? INT32_MIN : 0);
-  }
-  return r;
-}
-
-/// Exact values to f32, cut toward zero to 23 - drop mantissa bits.
-inline I8 to_f32_cut(D4 low_value, D4 high_value, int drop) {
-  const L4 mask = ~(((L4{} + 1) << 29) - 1);
-  const auto convert = [&](D4 v) { return bits<I4>(__builtin_convertvector(bits<D4>(bits<L4>(v) & mask), F4)); };
-  I8 r = join(convert(low_value), convert(high_value));
-  const auto tiny = [](D4 v) { return (magnitude_of(v) < D4{} + 0x1p-126) & (v != D4{}); };
-  if (any(tiny(low_value) | tiny(high_value))) r = cut_subnormals(r, low_value, high_value);
-  return drop ? r & ~((1 << drop) - 1) : r;
-}
-
 /// v (exact) to f32 by rounding to odd, so that a later rounding to f16 is the only one.
 inline F4 to_f32_odd(D4 v) {
   const L4 low_mask = ((L4{} + 1) << 29) - 1, b = bits<L4>(v);
   const L4 sticky = ((b & low_mask) != 0) & ((L4{} + 1) << 29);
   return __builtin_convertvector(bits<D4>((b & ~low_mask) | sticky), F4);
 }
-
-inline D4 power_of_two(I4 e) { return bits<D4>((__builtin_convertvector(e, L4) + 1023) << 52); }
 
 template <SumOutput kOut>
 inline I8 finish(D4 low_sum, D4 high_sum, I8 e) {
@@ -115,17 +97,18 @@ struct Row {
   const uint16_t* index;
 };
 
-/// One block of kL terms from k0 on, and c.
+/// One block of kL terms from k0 on, and c. All products are scaled by 2^scale: as if c and the result were scaled by 2^-scale.
 template <SumOutput kOut, int kL, bool kIndexed>
-inline I8 block_sum(const TensorCoreArith& arith, const Row& row, int k0, const CTerm& c) {
+inline I8 block_sum(const TensorCoreArith& arith, const Row& row, int k0, const CTerm& c, I8 scale) {
   const int32_t *const sig = row.sig + k0, *const exp = row.exp + k0;
   const int32_t *const b_sig = row.b_sig + (kIndexed ? 0 : 8 * k0), *const b_exp = row.b_exp + (kIndexed ? 0 : 8 * k0);
   const auto at = [&](int k) { return 8 * (kIndexed ? row.index[k0 + k] : k); };
-  I8 e = max(c.exponent, splat(std::max(arith.min_exponent, 2 * FloatOperand::kZeroExponent)));
+  const I8 c_exponent = c.exponent - scale;
+  I8 e = max(c_exponent, splat(std::max(arith.min_exponent, 2 * FloatOperand::kZeroExponent)) - scale);
 #pragma GCC unroll 32
   for (int k = 0; k < kL; ++k) e = max(e, load(b_exp + at(k)) + exp[k]);
   D4 low_sum{}, high_sum{};
-  I8 s = cut_right(c.sig, e - c.exponent);
+  I8 s = cut_right(c.sig, e - c_exponent);
   // A term is below 2^(F+2) and F <= 25: eight of them and c fit 32 bits.
   constexpr int group = kL < 8 ? kL : 8;
 #pragma GCC unroll 4
@@ -137,7 +120,7 @@ inline I8 block_sum(const TensorCoreArith& arith, const Row& row, int k0, const 
     high_sum += __builtin_convertvector(high(s), D4);
     s = splat(0);
   }
-  return finish<kOut>(low_sum, high_sum, e - arith.fraction_bits);
+  return finish<kOut>(low_sum, high_sum, e + scale - arith.fraction_bits);
 }
 
 /// Lanes whose accumulator is NaN or infinity.
@@ -149,7 +132,8 @@ inline I8 special_lanes(I8 bits, bool f16) {
 bool is_special(Type t, uint32_t x) {
   const Layout f = layout_of(t);
   const uint32_t emask = ((1u << f.exponent_bits) - 1) << f.mantissa;
-  return f.has_inf ? ((x >> f.drop) & emask) == emask : (x & 0x7f) == 0x7f;
+  if (f.specials == Specials::none) return false;
+  return f.specials == Specials::ieee ? ((x >> f.drop) & emask) == emask : (x & 0x7f) == 0x7f;
 }
 
 struct Work {
@@ -161,6 +145,8 @@ struct Work {
   uint32_t* d;
   const uint16_t* b_index;
   int b_rows;
+  TileScales scales;
+  int scale(int i, int column) const { return scales.a ? scales.a[i] + scales.b[column] : 0; }
 };
 
 /// One output: NaN or infinity is about.
@@ -172,7 +158,7 @@ void slow_element(const Work& w, int i, int p, int lane) {
     y[kk] = w.b.raw[(p * w.b_rows + (w.b_index ? w.b_index[i * k + kk] : kk)) * 8 + lane];
   }
   const int at = i * w.shape.n + 8 * p + lane;
-  w.d[at] = float_dot(w.arith, w.a.type, w.b.type, w.c_type, x, y, k, w.c[at]);
+  w.d[at] = float_dot(w.arith, w.a.type, w.b.type, w.c_type, x, y, k, w.c[at], w.scale(i, 8 * p + lane));
 }
 
 /// Lanes of panel p whose column of B, and all lanes if row i of A, holds NaN or infinity.
@@ -198,10 +184,12 @@ void tile(const Work& w) {
       I8 acc = load(w.c + i * n + 8 * p);
       I8 slow = special_lanes(acc, c16);
       if (w.a.special || w.b.special) slow |= special_operands(w, i, p);
+      const I8 scale = w.scales.a ? load(w.scales.b + 8 * p) + w.scales.a[i] : splat(0);
+      slow |= scale >= TileScales::kNan;
       for (int k = 0; k < shape_k; k += kL) {
         const bool half = k == 0 ? c16 : out16;
         const CTerm c = half ? decode_c<true>(acc, w.arith.fraction_bits) : decode_c<false>(acc, w.arith.fraction_bits);
-        acc = block_sum<kOut, kL, kIndexed>(w.arith, row, k, c);
+        acc = block_sum<kOut, kL, kIndexed>(w.arith, row, k, c, scale);
         if (k + kL < shape_k) slow |= special_lanes(acc, out16);  // overflow before the last block
       }
       if (!any(slow)) {
@@ -239,6 +227,9 @@ void FloatOperand::decode(Type t, int shift, const uint32_t* bits, int count) {
     case Type::tf32: special = decode_as<Type::tf32>(shift, bits, count, sig, exp); break;
     case Type::e4m3: special = decode_as<Type::e4m3>(shift, bits, count, sig, exp); break;
     case Type::e5m2: special = decode_as<Type::e5m2>(shift, bits, count, sig, exp); break;
+    case Type::e3m2: special = decode_as<Type::e3m2>(shift, bits, count, sig, exp); break;
+    case Type::e2m3: special = decode_as<Type::e2m3>(shift, bits, count, sig, exp); break;
+    case Type::e2m1: special = decode_as<Type::e2m1>(shift, bits, count, sig, exp); break;
     default: TC_CHECK(false, "not a tensor-core input type");
   }
 }
@@ -248,8 +239,8 @@ int operand_shift(const TensorCoreArith& arith, Type a, Type b) {
 }
 
 void float_tile(const TensorCoreArith& arith, MatrixShape shape, const FloatOperand& a, const FloatOperand& b, Type c_type,
-                const uint32_t* c, uint32_t* d, const uint16_t* b_index, int b_rows) {
-  const Work w{arith, shape, a, b, c_type, c, d, b_index, b_rows ? b_rows : shape.k};
+                const uint32_t* c, uint32_t* d, const uint16_t* b_index, int b_rows, TileScales scales) {
+  const Work w{arith, shape, a, b, c_type, c, d, b_index, b_rows ? b_rows : shape.k, scales};
   switch (arith.output) {
     case SumOutput::f32: return b_index ? tile<SumOutput::f32, true>(w) : tile<SumOutput::f32, false>(w);
     case SumOutput::f32_m13: return b_index ? tile<SumOutput::f32_m13, true>(w) : tile<SumOutput::f32_m13, false>(w);

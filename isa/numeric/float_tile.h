@@ -31,17 +31,23 @@ struct FloatOperand {
   void decode(Type type, int shift, const uint32_t* bits, int count);
 };
 
+/// Block scaling with one power of two a row of A ([m]) and one a column of B ([n]): unbiased exponents, or kNan.
+struct TileScales {
+  static constexpr int kNan = 1 << 20;
+  const int32_t *a = nullptr, *b = nullptr;
+};
+
 /// Left shift of A's significands so that products carry F fraction bits.
 int operand_shift(const TensorCoreArith& arith, Type a, Type b);
 
 /// b_index: nullptr, or [m][k]: the row of B that stored element (i, k) of a sparse A meets (then shape.k counts stored elements
-/// and B has b_rows rows; 0: shape.k). shape.k is a multiple of arith.block.
+/// and B has b_rows rows; 0: shape.k). shape.k is a multiple of arith.block. scales: none, or those of all products of an element.
 void float_tile(const TensorCoreArith& arith, MatrixShape shape, const FloatOperand& a, const FloatOperand& b, Type c_type,
-                const uint32_t* c, uint32_t* d, const uint16_t* b_index = nullptr, int b_rows = 0);
+                const uint32_t* c, uint32_t* d, const uint16_t* b_index = nullptr, int b_rows = 0, TileScales scales = {});
 
 /// One output element, any operands (NaN and infinity included): the path float_tile takes for those.
-/// a[i], b[i]: encodings of the k products; returns the D encoding.
+/// a[i], b[i]: encodings of the k products, which are scaled by 2^scale; returns the D encoding.
 uint32_t float_dot(const TensorCoreArith& arith, Type a_type, Type b_type, Type c_type, const uint32_t* a, const uint32_t* b,
-                   int k, uint32_t c);
+                   int k, uint32_t c, int scale = 0);
 
 }  // namespace tcsim::isa

@@ -17,6 +17,9 @@ constexpr auto kSync = MmaPath::mma_sync;
 constexpr auto kWgmma = MmaPath::wgmma;
 constexpr auto kTcgen05 = MmaPath::tcgen05;
 
+constexpr std::string_view kModelOnly = "as MMA-Sim (arXiv 2511.10909) has it; no hardware vectors";
+constexpr std::string_view kNarrowAssumed = "e3m2 and e2m3 are taken to add up as e2m1 and fp8 do in MMA-Sim (arXiv 2511.10909); no hardware vectors";
+
 // Lower clamps of E: arXiv 2512.07004 (model sources).
 constexpr ArithRow kTable[] = {
     {G::volta, kSync, T::f16, 0, f32(4, 23, -1000), f16(4, 23, -19)},
@@ -57,25 +60,33 @@ constexpr ArithRow kTable[] = {
     {G::blackwell, kSync, T::tf32, 0, f32(8, 25, -133), kNo},
     {G::blackwell, kSync, T::e4m3, 16, with(f32(8, 25, -133), kPairs), with(f16(8, 25, -21), kPairs)},
     {G::blackwell, kSync, T::e4m3, 0, with(f32(16, 25, -133), kPairs), with(f16(16, 25, -21), kPairs)},
-    {G::blackwell, kTcgen05, T::f16, 0, f32(16, 25, -133), f16(16, 25, -21)},
-    {G::blackwell, kTcgen05, T::bf16, 0, f32(16, 25, -133), kNo},
-    {G::blackwell, kTcgen05, T::tf32, 0, f32(8, 25, -133), kNo},
-    {G::blackwell, kTcgen05, T::e4m3, 0, f32(32, 25, -133), f16(32, 25, -21)},
+    {G::blackwell, kTcgen05, T::f16, 0, f32(16, 25, -133), f16(16, 25, -21), kModelOnly},
+    {G::blackwell, kTcgen05, T::bf16, 0, f32(16, 25, -133), kNo, kModelOnly},
+    {G::blackwell, kTcgen05, T::tf32, 0, f32(8, 25, -133), kNo, kModelOnly},
+    {G::blackwell, kTcgen05, T::e4m3, 0, f32(32, 25, -133), f16(32, 25, -21), kModelOnly},
+    {G::blackwell, kTcgen05, T::e2m1, 0, f32(32, 25, -133), f16(32, 25, -21), kModelOnly},
+    {G::blackwell, kTcgen05, T::e3m2, 0, f32(32, 25, -133), f16(32, 25, -21), kNarrowAssumed},
 };
 
 }  // namespace
 
 std::span<const ArithRow> arith_table() { return kTable; }
 
-const TensorCoreArith* find_arith(Generation generation, MmaPath path, Type input, Type accumulator, int k) {
-  if (input == T::e5m2) input = T::e4m3;
+const ArithRow* find_arith_row(Generation generation, MmaPath path, Type input, int k) {
+  if (input == T::e5m2 || input == T::e3m2 || input == T::e2m3 || input == T::e2m1) input = T::e4m3;
+  if (input == T::e2m3) input = T::e3m2;
   for (const ArithRow& row : kTable) {
     if (row.generation != generation || row.path != path || row.input != input) continue;
-    if (row.k != 0 && row.k != k) continue;
-    const TensorCoreArith& a = accumulator == T::f16 ? row.f16 : row.f32;
-    return a.block > 0 ? &a : nullptr;
+    if (row.k == 0 || row.k == k) return &row;
   }
   return nullptr;
+}
+
+const TensorCoreArith* find_arith(Generation generation, MmaPath path, Type input, Type accumulator, int k) {
+  const ArithRow* row = find_arith_row(generation, path, input, k);
+  if (row == nullptr) return nullptr;
+  const TensorCoreArith& a = accumulator == T::f16 ? row->f16 : row->f32;
+  return a.block > 0 ? &a : nullptr;
 }
 
 }  // namespace tcsim::isa

@@ -11,6 +11,7 @@
 #pragma once
 #include <cstdint>
 #include <span>
+#include <string_view>
 
 #include "isa/numeric/generation.h"
 #include "isa/type.h"
@@ -45,15 +46,19 @@ struct TensorCoreArith {
 struct ArithRow {
   Generation generation;
   MmaPath path;
-  Type input;        // f16, bf16, tf32, e4m3 (stands for every 8-bit float)
+  Type input;        // f16, bf16, tf32, e4m3 (and e5m2), e3m2 (and e2m3), e2m1
   int k;             // 0: any
   TensorCoreArith f32, f16;  // by accumulator type; block == 0: does not exist
+  std::string_view unconfirmed = {};  // what no hardware vector confirms; empty: see isa/numeric/README.md
 };
 
 /// The whole table, for documentation and tests.
 std::span<const ArithRow> arith_table();
 
-/// Row for an instruction; nullptr if that generation cannot run it. accumulator: f32 or f16.
+/// Row for an instruction's inputs, whatever it accumulates in; nullptr: none.
+const ArithRow* find_arith_row(Generation generation, MmaPath path, Type input, int k);
+
+/// Rule for an instruction; nullptr if that generation cannot run it. accumulator: f32 or f16.
 const TensorCoreArith* find_arith(Generation generation, MmaPath path, Type input, Type accumulator, int k);
 
 }  // namespace tcsim::isa
