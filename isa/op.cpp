@@ -26,6 +26,9 @@ constexpr std::string_view kOps[] = {
     "alloca", "stacksave", "stackrestore", "setmaxnreg",
     "mma", "mma_sp", "wmma_load", "wmma_store", "wmma_mma", "ldmatrix", "stmatrix", "movmatrix",
     "wgmma_mma", "wgmma_mma_sp", "wgmma_fence", "wgmma_commit", "wgmma_wait",
+    "tcgen05_alloc", "tcgen05_dealloc", "tcgen05_relinquish", "tcgen05_ld", "tcgen05_st", "tcgen05_wait", "tcgen05_cp",
+    "tcgen05_shift", "tcgen05_mma", "tcgen05_commit", "tcgen05_fence", "clusterlaunchcontrol_try_cancel",
+    "clusterlaunchcontrol_query_cancel",
 };
 static_assert(std::size(kOps) == static_cast<size_t>(Op::count));
 
@@ -34,7 +37,9 @@ constexpr std::string_view kTimings[] = {
     "shfl", "vote", "redux", "s2r", "uniform", "branch", "bar", "bar_warp", "membar_cta", "membar_gl", "depbar", "ldc",
     "lds", "sts", "ldsm", "stsm", "movm", "atoms", "ldg", "stg", "ldl", "stl", "atomg", "red", "ldgsts",
     "mbarrier_arrive", "mbarrier_wait", "fence_proxy", "bar_cluster", "setmaxnreg", "tma", "tma_wait", "lds_remote",
-    "sts_remote", "wgmma", "wgmma_wait", "wgmma_fence", "mma", "nanosleep",
+    "sts_remote", "wgmma", "wgmma_wait", "wgmma_fence",
+    "tcgen05_ld", "tcgen05_st", "tcgen05_mma", "tcgen05_cp", "tcgen05_commit", "tcgen05_alloc", "tcgen05_wait", "tcgen05_fence",
+    "launch_cancel", "mma", "nanosleep",
 };
 static_assert(std::size(kTimings) == static_cast<size_t>(TimingClass::count));
 

@@ -36,6 +36,8 @@ enum class Op : uint16_t {
   // matrix
   mma, mma_sp, wmma_load, wmma_store, wmma_mma, ldmatrix, stmatrix, movmatrix,
   wgmma_mma, wgmma_mma_sp, wgmma_fence, wgmma_commit, wgmma_wait,
+  tcgen05_alloc, tcgen05_dealloc, tcgen05_relinquish, tcgen05_ld, tcgen05_st, tcgen05_wait, tcgen05_cp, tcgen05_shift,
+  tcgen05_mma, tcgen05_commit, tcgen05_fence, clusterlaunchcontrol_try_cancel, clusterlaunchcontrol_query_cancel,
   count
 };
 
@@ -79,6 +81,12 @@ enum class TimingClass : uint8_t {
   lds_remote, sts_remote,           // shared memory of another CTA in the cluster
   wgmma,    // HGMMA and friends; shape and types select the rate in the machine file
   wgmma_wait, wgmma_fence,          // WARPGROUP.DEPBAR, WARPGROUP.ARRIVE
+  tcgen05_ld, tcgen05_st,           // LDTM, STTM: latency of one column, interval a column of the sub-core's 32 lanes
+  tcgen05_mma, tcgen05_cp,          // UTCHMMA, UTCCP and UTCSHIFT: hand an operation to the tensor core; [tcgen05] says how long it takes
+  tcgen05_commit,                   // UTCBAR
+  tcgen05_alloc,                    // UTCATOMSWS: alloc, dealloc, relinquish
+  tcgen05_wait, tcgen05_fence,
+  launch_cancel,                    // UGETNEXTWORKID
   mma,      // tensor core; the shape and types select the row in the machine file
   nanosleep,
   count

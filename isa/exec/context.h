@@ -10,6 +10,7 @@
 #include "isa/check.h"
 #include "isa/exec/bulk_copy.h"
 #include "isa/exec/memory.h"
+#include "isa/exec/tcgen05_issue.h"
 #include "isa/exec/wgmma_issue.h"
 #include "isa/ptx/module.h"
 
@@ -18,6 +19,7 @@ namespace tcsim::isa {
 class MbarrierUnit;  // isa/exec/mbarrier_unit.h
 class WgmmaQueue;    // isa/exec/async_queues.h
 class WgmmaRegisters;  // isa/exec/wgmma_registers.h
+class TensorWatch;   // isa/exec/tensor_watch.h
 
 constexpr int kLanes = 32;  // warp size: architectural, the same on every machine
 constexpr uint32_t kFullMask = 0xffffffffu;
@@ -67,6 +69,9 @@ enum class Control : uint8_t {
   cluster_wait,    // barrier.cluster.wait
   register_count,  // setmaxnreg: fx.count registers a thread; fx.flag: inc (may have to wait for registers)
   dependents,      // griddepcontrol: fx.flag: wait, else launch_dependents
+  tensor_alloc,    // tcgen05.alloc found no room: the lanes wait, and the instruction runs again when columns were freed
+  tensor_wait,     // tcgen05.wait: fx.flag: ::st, else ::ld
+  launch_cancel,   // clusterlaunchcontrol.try_cancel: fx.cancel
   sleep,           // nanosleep: fx.count nanoseconds
   trap             // fx.fault.kind tells whether it was a fault; without one it is the trap instruction
 };
@@ -100,6 +105,13 @@ struct MbarrierWait {
   uint32_t time_hint_ns = 0;    // 0: the system's own limit
 };
 
+/// clusterlaunchcontrol.try_cancel: asks for a cluster that has not started; the answer (16 bytes) goes to `response`, and its
+/// bytes complete on `mbarrier`, in the issuing CTA or in every CTA of the cluster.
+struct LaunchCancel {
+  SharedAddress response, mbarrier;
+  bool multicast = false;
+};
+
 /// Suspicious things that do not stop the kernel; bits of Effects::hazard.
 enum Hazard : uint8_t {
   kUninitialisedRead = 1,   // bytes that nobody wrote
@@ -109,6 +121,7 @@ enum Hazard : uint8_t {
   kSwizzleMismatch = 16,    // a wgmma descriptor reads with another swizzle than TMA wrote
   kWgmmaRegister = 32,      // registers of a wgmma in flight are read or written
   kStalePhase = 64,         // a wait for a phase that has long ended: the parity is wrong
+  // a byte is full: other kinds name themselves in HazardFinding
   kFindings = 128           // not a kind: Effects::findings has something
 };
 
@@ -120,11 +133,12 @@ struct HazardFinding {
   uint32_t other = kNone, other_warp = 0;    // instruction that it collides with
   uint32_t offset = 0;                       // of shared memory; kNone: no place in memory
   std::string text;                          // follows the instruction's text; {} stands for the other instruction
+  const char* named = nullptr;               // kind of the Diagnostic when no Hazard bit stands for it: "missing-tcgen05-fence"
 };
 
 /// The user's fault found while executing: becomes a Diagnostic with the instruction's place and exit code 3.
 struct Fault {
-  const char* kind = nullptr;  // "out-of-bounds", "misaligned", "illegal-instruction", "barrier-misuse", "unknown-value"
+  const char* kind = nullptr;  // "out-of-bounds", "misaligned", "illegal-instruction", "barrier-misuse", "tmem-misuse", "unknown-value"
   int lane = -1;
   uint64_t address = 0;
   std::string text;
@@ -144,11 +158,13 @@ struct Effects {
   AsyncCopy copy;
   Fault fault;
   // Asynchronous operations that the step issued; cleared with `issued`.
-  enum Issued : uint8_t { kBulk = 1, kWgmma = 2, kRemote = 4, kProxyFence = 8, kMbarrier = 16, kPoll = 32 };  // kMbarrier: one was changed; kPoll: a test_wait said no
+  enum Issued : uint8_t { kBulk = 1, kWgmma = 2, kRemote = 4, kProxyFence = 8, kMbarrier = 16, kPoll = 32, kTcgen05 = 64 };  // kMbarrier: one was changed; kPoll: a test_wait said no
   uint8_t issued = 0;
   std::vector<BulkCopy> bulk;
   WgmmaIssue wgmma;
   std::vector<RemoteOp> remote;
+  std::vector<Tcgen05Op> tcgen05;
+  LaunchCancel cancel;
   std::vector<HazardFinding> findings;  // emptied by whoever reports them
   MbarrierWait wait;
   // wmma.load and wmma.store make several accesses: those after the first, more[0 .. more_count).
@@ -167,6 +183,7 @@ struct Effects {
     issued = 0;
     bulk.clear();
     remote.clear();
+    tcgen05.clear();
   }
 };
 
@@ -198,6 +215,10 @@ struct ExecContext {
   uint64_t globaltimer_ns = 0;
   uint32_t cluster_rank = 0;        // %cluster_ctarank
   uint32_t cluster_size = 1;        // CTAs in the cluster
+  TensorMemory* tensor = nullptr;   // of the SM; nullptr: the machine has none
+  TensorMemory* const* cluster_tensor = nullptr;  // of each rank; nullptr when the cluster is this CTA alone
+  uint32_t cta_key = 0;             // names this CTA among those that share its Tensor Memory
+  TensorWatch* tensor_watch = nullptr;  // of the cluster; nullptr: nobody watches
   WindowMemory* const* cluster_shared = nullptr;  // shared memory of each rank; nullptr when the cluster is this CTA alone
   uint8_t generation = 0;           // Generation of the tensor cores (LaunchInfo::generation)
   bool values_known = true;         // false: timing mode

@@ -21,7 +21,8 @@ class MmaPlanFamily {
     return p ? *p : make(generation);
   }
   const MmaDesc& desc() const { return desc_; }
-  /// Row of the machine file: "<shape>.<d>.<a>[.<b> when different][.sp]", for example "m16n8k16.f32.f16".
+  /// Row of the machine file: "<shape>.<d>.<a>[.<b> when different][.sp]", for example "m16n8k16.f32.f16". In place of the types of
+  /// A and B: "f8f6f4" when one has 6 or 4 bits, "mxf8f6f4", "mxf4", "mxf4nvf4" with block scaling.
   const std::string& key() const { return key_; }
 
   /// The family for a description; made once in the program's life (immutable tables, like the instruction table).
@@ -29,7 +30,7 @@ class MmaPlanFamily {
 
  private:
   const MmaPlan& make(Generation generation) const;
-  static constexpr size_t kGenerations = static_cast<size_t>(Generation::blackwell) + 1;
+  static constexpr size_t kGenerations = static_cast<size_t>(Generation::rtx_blackwell) + 1;
   MmaDesc desc_;
   std::string key_;
   mutable std::mutex mutex_;

@@ -4,8 +4,8 @@
 
 namespace tcsim::isa {
 
-/// Tensor-core generation; decides result bits. ampere covers sm_80 to sm_87, ada is sm_89, blackwell is sm_100.
-enum class Generation : uint8_t { volta, turing, ampere, ada, hopper, blackwell };
+/// Tensor-core generation; decides result bits. ampere covers sm_80 to sm_87, ada is sm_89, blackwell is sm_100, rtx_blackwell sm_120.
+enum class Generation : uint8_t { volta, turing, ampere, ada, hopper, blackwell, rtx_blackwell };
 
 /// Generation of an sm number (70, 75, 80, 86, 87, 89, 90, 100, ...).
 constexpr Generation generation_of_sm(int sm) {
@@ -13,7 +13,8 @@ constexpr Generation generation_of_sm(int sm) {
   if (sm < 80) return Generation::turing;
   if (sm < 89) return Generation::ampere;
   if (sm < 90) return Generation::ada;
-  return sm < 100 ? Generation::hopper : Generation::blackwell;
+  if (sm < 100) return Generation::hopper;
+  return sm < 120 ? Generation::blackwell : Generation::rtx_blackwell;
 }
 
 /// D[m x n] = A[m x k] * B[k x n] + C[m x n].

@@ -10,8 +10,9 @@
 namespace tcsim::cfg {
 namespace {
 
-constexpr std::array<std::string_view, 6> kGenerations = {"volta", "turing", "ampere",
-                                                          "ada",   "hopper", "blackwell"};
+constexpr std::array<std::string_view, 7> kGenerations = {"volta", "turing", "ampere",
+                                                          "ada",   "hopper", "blackwell",
+                                                          "rtx_blackwell"};
 
 class Checker {
 public:

@@ -29,6 +29,7 @@ constexpr Section kSections[] = {
     {"tma", "TMA engine: bulk and tensor copies"},
     {"mbarrier", "mbarriers in shared memory"},
     {"cluster", "clusters and distributed shared memory"},
+    {"tcgen05", "Blackwell's tensor core and Tensor Memory"},
     {"timing", "warp instructions by class"},
     {"mma", "matrix instructions by shape and types"},
 };
@@ -37,9 +38,9 @@ constexpr Section kSections[] = {
 struct ClassRow {
   TimingClass timing;
   std::string_view name, doc;
-  uint32_t since_sm = 0;
+  uint32_t since_sm = 0, before_sm = ~0u;
 };
-constexpr uint32_t kHopper = 90;
+constexpr uint32_t kHopper = 90, kBlackwell = 100, kAfterTcgen05 = 120;  // sm_120 has no Tensor Memory
 constexpr ClassRow kClasses[] = {
     {TimingClass::nop, "nop", "NOP"},
     {TimingClass::alu, "alu", "integer add, logic, shift, select, byte permute, move (ALU pipe)"},
@@ -87,9 +88,18 @@ constexpr ClassRow kClasses[] = {
     {TimingClass::tma_wait, "tma_wait", "commit and wait of bulk groups, without the waiting", kHopper},
     {TimingClass::lds_remote, "lds_remote", "load from another CTA's shared memory, beyond the way there and back", kHopper},
     {TimingClass::sts_remote, "sts_remote", "store to another CTA's shared memory", kHopper},
-    {TimingClass::wgmma, "wgmma", "issue of wgmma.mma_async", kHopper},
-    {TimingClass::wgmma_wait, "wgmma_wait", "wgmma.wait_group, without the waiting", kHopper},
-    {TimingClass::wgmma_fence, "wgmma_fence", "wgmma.fence", kHopper},
+    {TimingClass::wgmma, "wgmma", "issue of wgmma.mma_async", kHopper, kBlackwell},
+    {TimingClass::wgmma_wait, "wgmma_wait", "wgmma.wait_group, without the waiting", kHopper, kBlackwell},
+    {TimingClass::wgmma_fence, "wgmma_fence", "wgmma.fence", kHopper, kBlackwell},
+    {TimingClass::tcgen05_ld, "tcgen05_ld", "load from Tensor Memory: latency of one column; interval of a column", kBlackwell, kAfterTcgen05},
+    {TimingClass::tcgen05_st, "tcgen05_st", "store to Tensor Memory: latency of one column; interval of a column", kBlackwell, kAfterTcgen05},
+    {TimingClass::tcgen05_mma, "tcgen05_mma", "issue of tcgen05.mma", kBlackwell, kAfterTcgen05},
+    {TimingClass::tcgen05_cp, "tcgen05_cp", "issue of tcgen05.cp and tcgen05.shift", kBlackwell, kAfterTcgen05},
+    {TimingClass::tcgen05_commit, "tcgen05_commit", "issue of tcgen05.commit", kBlackwell, kAfterTcgen05},
+    {TimingClass::tcgen05_alloc, "tcgen05_alloc", "tcgen05.alloc, dealloc, relinquish_alloc_permit, without the waiting", kBlackwell, kAfterTcgen05},
+    {TimingClass::tcgen05_wait, "tcgen05_wait", "tcgen05.wait, without the waiting", kBlackwell, kAfterTcgen05},
+    {TimingClass::tcgen05_fence, "tcgen05_fence", "tcgen05.fence", kBlackwell, kAfterTcgen05},
+    {TimingClass::launch_cancel, "launch_cancel", "clusterlaunchcontrol.try_cancel, issue to answer", kBlackwell},
     {TimingClass::nanosleep, "nanosleep", "nanosleep"},
 };
 // none costs nothing and mma has its own rows.
@@ -104,15 +114,15 @@ struct Builder {
   void add(std::string_view section, Part Machine::*part, std::string_view key, T Part::*member,
            std::string_view unit, double min, double max, std::string_view doc) {
     out.push_back({fmt::format("{}.{}", section, key), std::string(unit), std::string(doc), min, max,
-                   [part, member](Machine& m) { return Slot(&(m.*part.*member)); }, since_sm});
+                   [part, member](Machine& m) { return Slot(&(m.*part.*member)); }, since_sm, before_sm});
   }
-  uint32_t since_sm = 0;  // of the fields that follow
+  uint32_t since_sm = 0, before_sm = ~0u;  // of the fields that follow
 };
 
 void add_chip(Builder& b) {
   const auto add = [&](auto... args) { b.add("chip", &Machine::chip, args...); };
   add("generation", &Chip::generation, "", 0, 0,
-      "volta, turing, ampere, ada, hopper or blackwell: selects tensor-core arithmetic");
+      "volta, turing, ampere, ada, hopper, blackwell or rtx_blackwell: selects tensor-core arithmetic");
   add("sm", &Chip::sm, "", 50, 200, "compute capability times 10");
   add("sms", &Chip::sms, "", 1, 4096, "SMs on the chip");
   add("sms_per_tpc", &Chip::sms_per_tpc, "", 1, 64, "SMs of a texture processing cluster");
@@ -269,6 +279,7 @@ void add_memory(Builder& b) {
 
 void add_hopper(Builder& b) {
   b.since_sm = kHopper;
+  b.before_sm = kBlackwell;
   const auto wgmma = [&](auto... args) { b.add("wgmma", &Machine::wgmma, args...); };
   wgmma("cycles_per_column", &Wgmma::cycles_per_column, "cycles", 0.01, 64,
         "of the four tensor cores for each column of D; K of an instruction is 32 bytes of dense A for every type");
@@ -278,6 +289,7 @@ void add_hopper(Builder& b) {
   wgmma("port_left", &Wgmma::port_left, "", 0.001, 1, "share of the shared-memory port that other accesses get at least");
   wgmma("latency", &Wgmma::latency, "cycles", 0, kBig, "from the end of an instruction's interval to its result");
 
+  b.before_sm = ~0u;
   const auto tma = [&](auto... args) { b.add("tma", &Machine::tma, args...); };
   tma("issue_cycles", &Tma::issue_cycles, "cycles", 0, kBig, "between two bulk instructions that the engine takes");
   tma("start_cycles", &Tma::start_cycles, "cycles", 0, kBig, "from issue to the first request, descriptor at hand");
@@ -312,6 +324,27 @@ void add_hopper(Builder& b) {
   b.since_sm = 0;
 }
 
+void add_blackwell(Builder& b) {
+  b.since_sm = kBlackwell;
+  b.before_sm = kAfterTcgen05;
+  const auto add = [&](auto... args) { b.add("tcgen05", &Machine::tcgen05, args...); };
+  add("cycles_per_column", &Tcgen05::cycles_per_column, "cycles", 0.01, 64,
+      "of an SM's tensor core for each column of D and 32 bytes of a dense row of A; cta_group::2 with M of 256 alike");
+  add("pair_half_cycles_per_column", &Tcgen05::pair_half_cycles_per_column, "cycles", 0.01, 64, "the same, cta_group::2 with M of 128");
+  add("operand_bytes_per_cycle", &Tcgen05::operand_bytes_per_cycle, "B/cycle", 1, 65536,
+      "of A and B read from an SM's shared memory");
+  add("latency", &Tcgen05::latency, "cycles", 0, kBig,
+      "beyond the time of A, if it is in shared memory, and of the columns: from the start of an operation to its completion");
+  add("pair_latency", &Tcgen05::pair_latency, "cycles", 0, kBig, "added with cta_group::2, M of 256");
+  add("pair_half_latency", &Tcgen05::pair_half_latency, "cycles", 0, kBig, "added with cta_group::2, M of 128");
+  add("commit_cycles", &Tcgen05::commit_cycles, "cycles", 0, kBig, "from the completion of what it tracks to the arrival on the mbarrier");
+  add("copy_bytes_per_cycle", &Tcgen05::copy_bytes_per_cycle, "B/cycle", 1, 65536, "tcgen05.cp: written to Tensor Memory");
+  add("copy_latency", &Tcgen05::copy_latency, "cycles", 0, kBig, "tcgen05.cp: beyond that");
+  add("shift_cycles", &Tcgen05::shift_cycles, "cycles", 0, kBig, "tcgen05.shift");
+  b.since_sm = 0;
+  b.before_sm = ~0u;
+}
+
 struct OpMember {
   std::string_view name, unit, doc;
   uint32_t OpTiming::*member;
@@ -330,7 +363,7 @@ void add_timing(Builder& b) {
                        fmt::format("{}: {}", row.doc, m.doc), 0, kBig,
                        [c = row.timing, p = m.member](Machine& machine) {
                          return Slot(&(machine.timing[static_cast<size_t>(c)].*p));
-                       }, row.since_sm});
+                       }, row.since_sm, row.before_sm});
     }
   }
 }
@@ -371,6 +404,7 @@ const std::vector<Field>& fields() {
     add_l1(b);
     add_memory(b);
     add_hopper(b);
+    add_blackwell(b);
     add_timing(b);
     return std::move(b.out);
   }();

@@ -28,7 +28,7 @@ struct Field {
   std::string doc;
   double min = 0, max = 0; // of numbers (each element of a list)
   std::function<Slot(Machine&)> slot;
-  uint32_t since_sm = 0;  // older machines do not have it and need not give it
+  uint32_t since_sm = 0, before_sm = ~0u;  // other machines do not have it and need not give it
 };
 
 /// Every field except those of the mma rows, in the order of the machine file.

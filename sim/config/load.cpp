@@ -152,9 +152,13 @@ public:
 
 private:
   /// Values of the base under those of the file. A row that the file defines replaces the base's same_as and
-  /// the reverse.
+  /// the reverse. What another chip's value is worth here is an assumption, and its matrix rows count only if it is not newer:
+  /// a chip has the shapes of those before it.
   RawMachine with_bases(RawMachine top) {
     std::set<std::string> seen{top.name};
+    std::optional<int64_t> sm = sm_of(top);
+    const std::optional<int64_t> top_sm = sm;
+    bool rows = true;
     std::string base = top.base;
     Place place = top.base_place;
     while (!base.empty()) {
@@ -172,18 +176,33 @@ private:
         break;
       }
       RawMachine lower = read_machine_toml(text->text, text->path, diags_);
-      for (auto& [row, alias] : lower.same_as) {
-        if (!top.same_as.contains(row)) top.same_as.insert({row, alias});
-      }
-      for (auto& [key, value] : lower.values) {
-        const auto mma = split_mma_key(key);
-        if (mma && top.same_as.contains(mma->row) && !lower.same_as.contains(mma->row)) continue;
-        top.values.insert({key, value});
-      }
+      const std::optional<int64_t> lower_sm = sm_of(lower);
+      rows = rows && (!sm || !lower_sm || *lower_sm <= *sm);
+      const bool other_chip = top_sm && lower_sm && *top_sm != *lower_sm;
+      add_base(top, lower, rows, other_chip);
+      if (lower_sm) sm = lower_sm;
       base = lower.base;
       place = lower.base_place;
     }
     return top;
+  }
+
+  static void add_base(RawMachine& top, const RawMachine& lower, bool rows, bool other_chip) {
+    if (rows) top.same_as.insert(lower.same_as.begin(), lower.same_as.end());
+    for (const auto& [key, value] : lower.values) {
+      const auto mma = split_mma_key(key);
+      if (mma && (!rows || (top.same_as.contains(mma->row) && !lower.same_as.contains(mma->row)))) continue;
+      const auto [added, is_new] = top.values.insert({key, value});
+      if (!is_new) continue;
+      added->second.inherited = true;
+      if (other_chip) added->second.source = fmt::format("assumed:as on {}, there {}", lower.name, value.source);
+    }
+  }
+
+  static std::optional<int64_t> sm_of(const RawMachine& raw) {
+    const auto it = raw.values.find("chip.sm");
+    const auto* sm = it == raw.values.end() ? nullptr : std::get_if<int64_t>(&it->second.value);
+    return sm == nullptr ? std::nullopt : std::optional(*sm);
   }
 
   static std::string directory(const std::string& path) {
@@ -246,8 +265,13 @@ private:
 
   void fill(const Field& field, const RawMachine& raw, const std::string& key) {
     const auto it = raw.values.find(key);
+    const bool has_unit = machine_.chip.sm >= field.since_sm && machine_.chip.sm < field.before_sm;
+    if (!has_unit) {
+      if (it != raw.values.end() && !it->second.inherited)
+        diags_.error(kKind, it->second.place, fmt::format("found {}, which sm_{} has not, expected no such key", key, machine_.chip.sm));
+      return;
+    }
     if (it == raw.values.end()) {
-      if (machine_.chip.sm < field.since_sm) return;
       diags_.error(kKind, {raw.path, 1, 1},
                    fmt::format("found no value for {}, expected {{ value = ..., source = \"...\" }} ({})",
                                key, field.doc));

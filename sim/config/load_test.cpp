@@ -43,7 +43,9 @@ TEST(LoadMachine, EveryValueHasProvenance) {
   Diagnostics diags;
   const auto m = load_machine("h200", {}, diags);
   ASSERT_TRUE(m);
-  EXPECT_EQ(m->provenance.size(), fields().size() + m->mma.size() * mma_field_names().size());
+  const auto of_hopper = std::count_if(fields().begin(), fields().end(),
+                                       [](const Field& f) { return f.since_sm <= 90 && f.before_sm > 90; });
+  EXPECT_EQ(m->provenance.size(), static_cast<size_t>(of_hopper) + m->mma.size() * mma_field_names().size());
   const auto assumed = std::count_if(m->provenance.begin(), m->provenance.end(),
                                      [](const auto& p) { return p.source.starts_with("assumed:"); });
   EXPECT_EQ(m->assumed_values, static_cast<uint32_t>(assumed));
@@ -132,7 +134,7 @@ TEST(LoadMachine, AMissingValueIsAnErrorForEachKey) {
   EXPECT_EQ(
       diags.all()[0].str(),
       "x.toml:1:1: error: found no value for chip.generation, expected { value = ..., source = \"...\" } "
-      "(volta, turing, ampere, ada, hopper or blackwell: selects tensor-core arithmetic)");
+      "(volta, turing, ampere, ada, hopper, blackwell or rtx_blackwell: selects tensor-core arithmetic)");
 }
 
 TEST(LoadMachine, BrokenTomlGivesItsPlace) {
@@ -165,6 +167,28 @@ TEST(LoadMachine, ADerivedMachineGivesOnlyWhatDiffers) {
   EXPECT_EQ(m->chip.sms, 114u);
   EXPECT_EQ(m->limits.max_warps, 64u);
   EXPECT_EQ(m->name, "x");
+}
+
+TEST(LoadMachine, ValuesOfAnotherChipAreAssumptions) {
+  Diagnostics diags;
+  const auto newer = derived("[chip]\nsm = { value = 120, source = \"doc:x\" }\n"
+                             "[timing.launch_cancel]\nlatency = { value = 1, source = \"doc:x\" }\n"
+                             "interval = { value = 1, source = \"doc:x\" }\nstall = { value = 1, source = \"doc:x\" }\n",
+                             diags);
+  ASSERT_TRUE(newer) << all_text(diags);
+  for (const auto& p : newer->provenance) {
+    EXPECT_EQ(p.source.starts_with("assumed:as on h200, there ") || p.source.starts_with("as "),
+              p.key != "chip.sm" && !p.key.starts_with("timing.launch_cancel.")) << p.key << " " << p.source;
+    EXPECT_FALSE(p.key.starts_with("wgmma.")) << p.key;  // sm_120 has no such unit
+  }
+  EXPECT_TRUE(newer->mma.contains("m16n8k32.f32.e4m3"));
+  // An older chip need not have the newer one's matrix instructions.
+  const auto older = derived("[chip]\nsm = { value = 80, source = \"doc:x\" }\n", diags);
+  ASSERT_TRUE(older) << all_text(diags);
+  EXPECT_TRUE(older->mma.empty());
+  Diagnostics bad;
+  EXPECT_FALSE(derived("[chip]\nsm = { value = 80, source = \"doc:x\" }\n[wgmma]\nlatency = { value = 3, source = \"doc:x\" }\n", bad));
+  EXPECT_EQ(all_text(bad), "x.toml:6:11: error: found wgmma.latency, which sm_80 has not, expected no such key\n");
 }
 
 TEST(LoadMachine, BasesMayNotGoInCircles) {

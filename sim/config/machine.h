@@ -35,7 +35,7 @@ struct MmaTiming {
 };
 
 struct Chip {
-  std::string generation;  // volta turing ampere ada hopper blackwell: selects tensor-core arithmetic
+  std::string generation;  // volta turing ampere ada hopper blackwell rtx_blackwell: selects tensor-core arithmetic
   uint32_t sm = 0;         // compute capability times 10
   uint32_t sms = 0, sms_per_tpc = 0, tpcs_per_gpc = 0, partitions = 0;
   std::vector<uint32_t> gpc_sms;  // SMs of each GPC that is on: a cluster lies in one (sm_90 and later)
@@ -155,6 +155,17 @@ struct ClusterTiming {
   uint32_t launch_cycles = 0;      // added when CTAs start as a cluster
 };
 
+/// tcgen05: one tensor core an SM, operations in order (sm_100). CTA pairs use those of both SMs in step.
+struct Tcgen05 {
+  double cycles_per_column = 0, pair_half_cycles_per_column = 0;  // of D, for 32 bytes of a dense row of A
+  double operand_bytes_per_cycle = 0;  // A and B from an SM's shared memory
+  uint32_t latency = 0;            // of an operation beyond the time of A in shared memory and of the columns
+  uint32_t pair_latency = 0, pair_half_latency = 0;  // added with cta_group::2 (M of 256; of 128)
+  uint32_t commit_cycles = 0;      // from completion to the arrival on the mbarrier
+  double copy_bytes_per_cycle = 0;
+  uint32_t copy_latency = 0, shift_cycles = 0;
+};
+
 struct LaunchCost {
   uint32_t overhead_cycles = 0;   // sm__cycles_elapsed.max less the cycles in which the SM is active, one CTA, ncu --cache-control all
   uint32_t start_cycles = 0;      // part of it before the first instruction
@@ -179,6 +190,7 @@ struct Machine {
   Tma tma;
   MbarrierUnitTiming mbarrier;
   ClusterTiming cluster;
+  Tcgen05 tcgen05;      // sm_100 to sm_110
   std::array<OpTiming, static_cast<size_t>(isa::TimingClass::count)> timing{};
   std::map<std::string, MmaTiming> mma;  // key: shape.d.a[.b], for example "m16n8k16.f32.f16"
 
