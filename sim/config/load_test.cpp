@@ -188,7 +188,7 @@ TEST(LoadMachine, ValuesOfAnotherChipAreAssumptions) {
   EXPECT_TRUE(older->mma.empty());
   Diagnostics bad;
   EXPECT_FALSE(derived("[chip]\nsm = { value = 80, source = \"doc:x\" }\n[wgmma]\nlatency = { value = 3, source = \"doc:x\" }\n", bad));
-  EXPECT_EQ(all_text(bad), "x.toml:6:11: error: found wgmma.latency, which sm_80 has not, expected no such key\n");
+  EXPECT_EQ(all_text(bad), "x.toml:6:21: error: found wgmma.latency, which sm_80 has not, expected no such key\n");
 }
 
 TEST(LoadMachine, BasesMayNotGoInCircles) {

@@ -20,7 +20,7 @@ Machine load(const std::string& name) {
 
 TEST(Machines, AllBuiltinOnesLoad) {
   const auto names = builtin_machines();
-  ASSERT_EQ(names, (std::vector<std::string>{"a100", "h100", "h200", "rtx4090", "t4"}));
+  ASSERT_EQ(names, (std::vector<std::string>{"a100", "b200", "h100", "h200", "rtx4090", "t4", "v100"}));
   for (const auto& name : names) EXPECT_EQ(load(name).name, name);
 }
 
@@ -71,6 +71,10 @@ TEST(Machines, TensorPeaksAreTheChips) {
   EXPECT_EQ(rate(ada, "m16n8k16.f32.f16", k16), 512);
   EXPECT_EQ(rate(ada, "m16n8k32.s32.s8", k32), 2048);
   EXPECT_EQ(rate(ada, "m16n8k32.f16.e4m3", k32), 2048);
+  const Machine v100 = load("v100");  // four 8x8x4 products a warp instruction
+  EXPECT_EQ(rate(v100, "m8n8k4.f32.f16", 4 * 2 * 8 * 8 * 4), 1024);
+  EXPECT_EQ(rate(v100, "m16n16k16.f16.f16", 2 * k16), 1024);
+  EXPECT_EQ(rate(load("b200"), "m16n8k16.f32.f16", k16), 2048);  // mma.sync at the A100's rate
   const Machine t4 = load("t4");
   EXPECT_EQ(rate(t4, "m16n8k8.f32.f16", k8), 1024);
   EXPECT_EQ(rate(t4, "m8n8k16.s32.s8", 2 * 8 * 8 * 16), 2048);
@@ -92,18 +96,19 @@ TEST(Machines, RowsFollowTheGeneration) {
 TEST(Machines, SignednessDoesNotChangeTiming) {
   for (const auto& name : builtin_machines()) {
     const Machine m = load(name);
+    if (m.chip.sm < 75) continue;  // no integer instructions on Volta
     EXPECT_EQ(m.mma.at("m8n8k16.s32.u8").interval, m.mma.at("m8n8k16.s32.s8").interval) << name;
     EXPECT_EQ(m.mma.at("m8n8k16.s32.u8.s8").latency, m.mma.at("m8n8k16.s32.s8").latency) << name;
   }
 }
 
 TEST(Machines, EveryTimingClassHasItsRow) {
-  const Machine h200 = load("h200");
+  const Machine h200 = load("h200"), b200 = load("b200");
   for (size_t c = 0; c < static_cast<size_t>(isa::TimingClass::count); ++c) {
     const auto timing = static_cast<isa::TimingClass>(c);
     const bool without = timing == isa::TimingClass::none || timing == isa::TimingClass::mma;
     EXPECT_EQ(timing_name(timing).empty(), without) << c;
-    EXPECT_EQ(h200.of(timing).interval >= 1, !without) << c;
+    EXPECT_EQ(h200.of(timing).interval >= 1 || b200.of(timing).interval >= 1, !without) << c;
   }
 }
 

@@ -20,6 +20,7 @@ struct RawValue {
   std::string shown;  // for messages: "string \"x\"", "integer 3"
   std::string source; // "doc:..."
   Place place;        // of the value
+  bool inherited = false;  // from the base
 };
 
 struct RawMachine {
