@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "isa/check.h"
@@ -12,9 +13,21 @@ namespace tcsim::sim {
 
 class CtaScheduler {
  public:
-  CtaScheduler(const isa::LaunchInfo& launch, const cfg::Machine& machine)
-      : info_(launch), total_(launch.grid.count()), size_(static_cast<uint32_t>(launch.cluster.count())), launch_(machine.launch),
-        cluster_cycles_(machine.cluster.launch_cycles), gpc_sms_(machine.chip.gpc_sms) {}
+  /// ctas: how many of the grid's CTAs to run, in launch order; 0: all.
+  CtaScheduler(const isa::LaunchInfo& launch, const cfg::Machine& machine, uint64_t ctas = 0)
+      : info_(launch), total_(ctas == 0 ? launch.grid.count() : std::min(ctas, launch.grid.count())), size_(static_cast<uint32_t>(launch.cluster.count())), launch_(machine.launch),
+        cluster_cycles_(machine.cluster.launch_cycles), gpc_sms_(machine.chip.gpc_sms) {
+    TC_CHECK(total_ % size_ == 0, "a sample of CTAs is whole clusters");
+  }
+
+  /// A cluster that has not started never will: clusterlaunchcontrol.try_cancel got it. nullopt: all have.
+  std::optional<isa::Dim3> cancel_next() {
+    if (all_placed()) return std::nullopt;
+    const isa::Dim3 first = isa::cta_of_cluster(info_, next_ / size_, 0);
+    next_ += size_;
+    done_ += size_;
+    return first;
+  }
 
   bool all_placed() const { return next_ == total_; }
   uint64_t total() const { return total_; }

@@ -156,7 +156,7 @@ void exchange_messages(std::vector<std::unique_ptr<Sm>>& sms, std::vector<Cluste
 class Simulation {
  public:
   Simulation(const KernelRun& run, isa::GlobalMemory& global, const SimOptions& options, Diagnostics& diags)
-      : run_(run), options_(options), diags_(diags), memory_(*run.machine), scheduler_(*run.launch, *run.machine) {
+      : run_(run), options_(options), diags_(diags), memory_(*run.machine), scheduler_(*run.launch, *run.machine, options.ctas) {
     for (uint32_t i = 0; i < run.machine->chip.sms; ++i) sms_.push_back(std::make_unique<Sm>(run, i, global));
   }
 

@@ -25,6 +25,7 @@ struct SimOptions {
   Mode mode = Mode::full;
   uint32_t threads = 1;
   uint32_t registers = 0;     // --regs; 0: .maxnreg or the estimate
+  uint64_t ctas = 0;          // only the first so many CTAs of the grid run, whole clusters (a sample); 0: all
   struct Progress { uint64_t instructions, cycles, ctas_done, ctas_total; };
   std::function<void(const Progress&)> progress;
   const Trace* trace = nullptr;  // where the chosen CTAs' time goes; nullptr: nobody wants to know

@@ -33,15 +33,20 @@ bool is_matrix(const isa::Inst& inst) { return inst.op == isa::Op::mma || inst.o
 double warp_operations(const isa::Inst& inst) { return operations_of(inst.timing_key) / (is_wgmma(inst) ? kWarpsOfGroup : 1); }
 
 /// Operations a cycle of one SM. wgmma keeps its four tensor cores busy for a time that N alone sets.
-double peak_of(const isa::Inst& main, const SimResult& r, const isa::Kernel& kernel, const cfg::Machine& m) {
+double peak_of(const isa::Inst& main, const LoweredProgram& program, const isa::Kernel& kernel, const cfg::Machine& m) {
   if (is_wgmma(main)) {
     const double n = static_cast<const isa::WgmmaInst*>(static_cast<const isa::WgmmaOps*>(main.plan))->plan.desc().shape.n;
     return operations_of(main.timing_key) / (n * m.wgmma.cycles_per_column);
   }
   double cycles = 0;  // of a sub-core's tensor pipe for one execution
-  for (const MachineOp& op : r.program.ops)
-    if (op.timing == isa::TimingClass::mma && op.inst == static_cast<uint32_t>(&main - kernel.insts.data())) cycles += r.program.mma_rows[op.mma_row]->interval;
+  for (const MachineOp& op : program.ops)
+    if (op.timing == isa::TimingClass::mma && op.inst == static_cast<uint32_t>(&main - kernel.insts.data())) cycles += program.mma_rows[op.mma_row]->interval;
   return cycles > 0 ? operations_of(main.timing_key) / cycles * m.limits.subcores : 0;
+}
+
+double ffma_peak(const cfg::Machine& m) {
+  const uint32_t interval = m.of(isa::TimingClass::fma).interval;
+  return interval > 0 ? 2.0 * isa::kLanes / interval * m.limits.subcores : 0;
 }
 
 /// Peak of the matrix row that did most of the work, else of the FMA pipe.
@@ -60,12 +65,11 @@ void find_roofs(const SimResult& r, const isa::Kernel& kernel, const cfg::Machin
     }
   }
   if (main != nullptr) {
-    roof.peak_flops_per_cycle = peak_of(*main, r, kernel, m) * m.chip.sms;
+    roof.peak_flops_per_cycle = peak_of(*main, r.program, kernel, m) * m.chip.sms;
     roof.peak_name = fmt::format("{} {}", is_wgmma(*main) ? "wgmma" : main->op == isa::Op::wmma_mma ? "wmma.mma" : "mma.sync", main->timing_key);
   } else {
     roof.flops = scalar;
-    const uint32_t interval = m.of(isa::TimingClass::fma).interval;
-    if (interval > 0) roof.peak_flops_per_cycle = 2.0 * isa::kLanes / interval * m.limits.subcores * m.chip.sms;
+    roof.peak_flops_per_cycle = ffma_peak(m) * m.chip.sms;
     roof.peak_name = "FFMA";
   }
   roof.dram_bytes_per_cycle = m.dram.bytes_per_cycle;
@@ -97,6 +101,11 @@ void add_mbarriers(const SimResult& r, const isa::Module& module, const isa::Ker
 }
 
 }  // namespace
+
+MatrixWork matrix_work(const isa::Inst& inst, const LoweredProgram& program, const isa::Kernel& kernel, const cfg::Machine& machine) {
+  if (is_matrix(inst)) return {warp_operations(inst), peak_of(inst, program, kernel, machine)};
+  return {scalar_flops(inst, isa::kLanes), ffma_peak(machine)};
+}
 
 double operations_of(const char* timing_key) {
   unsigned m = 0, n = 0, k = 0;

@@ -18,4 +18,22 @@ double Report::metric(const std::string& name) const {
   return it == metrics.end() ? 0 : it->second;
 }
 
+std::vector<ResourceUse> resource_uses(const Report& report) {
+  const Roofline& f = report.roofline;
+  const double cycles = static_cast<double>(report.cycles);
+  std::vector<ResourceUse> uses;
+  if (cycles == 0) return uses;
+  const auto add = [&](const std::string& name, double work, double work_per_cycle) {
+    if (work_per_cycle > 0) uses.push_back({name, work / (work_per_cycle * cycles)});
+  };
+  add("compute (" + f.peak_name + ")", f.flops, f.peak_flops_per_cycle);
+  add("L2 bandwidth", f.l2_bytes, f.l2_bytes_per_cycle);
+  add("DRAM bandwidth", f.dram_bytes, f.dram_bytes_per_cycle);
+  if (uses.empty()) return uses;
+  uses.push_back({"shared-memory pipe",
+                  report.metric("l1tex__data_pipe_lsu_wavefronts_mem_shared.avg.pct_of_peak_sustained_elapsed") / 100});
+  uses.push_back({"issue slots", report.metric("smsp__issue_active.avg.pct_of_peak_sustained_elapsed") / 100});
+  return uses;
+}
+
 } // namespace tcsim::sim

@@ -100,4 +100,12 @@ struct Report {
   double metric(const std::string& name) const;  // 0 when absent
 };
 
+/// A resource and the share of what it could do in the run's cycles, 0 to 1.
+struct ResourceUse {
+  std::string name;  // "compute (mma.sync m16n8k16.f32.f16)", "L2 bandwidth", ...
+  double used = 0;
+};
+/// Of the whole chip; empty when the run took no time or its roofs are not known. The largest is the one that binds.
+std::vector<ResourceUse> resource_uses(const Report& report);
+
 }  // namespace tcsim::sim

@@ -105,30 +105,12 @@ private:
 
   /// The lower of the roofs at the run's intensity, and how much of each resource was used.
   void roofline() {
-    const Roofline& f = r_.roofline;
-    const double cycles = static_cast<double>(r_.cycles);
-    if (cycles == 0) return;
-    struct Use {
-      std::string name;
-      double used;
-    };
-    std::vector<Use> uses;
-    if (f.peak_flops_per_cycle > 0)
-      uses.push_back(
-          {fmt::format("compute ({})", f.peak_name), ratio(f.flops, f.peak_flops_per_cycle * cycles)});
-    if (f.l2_bytes_per_cycle > 0)
-      uses.push_back({"L2 bandwidth", ratio(f.l2_bytes, f.l2_bytes_per_cycle * cycles)});
-    if (f.dram_bytes_per_cycle > 0)
-      uses.push_back({"DRAM bandwidth", ratio(f.dram_bytes, f.dram_bytes_per_cycle * cycles)});
+    const std::vector<ResourceUse> uses = resource_uses(r_);
     if (uses.empty()) return;
-    uses.push_back(
-        {"shared-memory pipe",
-         r_.metric("l1tex__data_pipe_lsu_wavefronts_mem_shared.avg.pct_of_peak_sustained_elapsed") / 100});
-    uses.push_back({"issue slots", r_.metric("smsp__issue_active.avg.pct_of_peak_sustained_elapsed") / 100});
     out_ += paint_.heading("Roofline", intensity());
     const auto most = std::max_element(uses.begin(), uses.end(),
-                                       [](const Use& a, const Use& b) { return a.used < b.used; });
-    for (const Use& use : uses) {
+                                       [](const ResourceUse& a, const ResourceUse& b) { return a.used < b.used; });
+    for (const ResourceUse& use : uses) {
       const std::string name = pad(fit(use.name, 34), 34);
       line("  {} {}  {}", &use == &*most ? paint_.bold(name) : name, pad_left(share(use.used), 7),
            paint_.bar(use.used, kBar));

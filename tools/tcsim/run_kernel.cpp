@@ -38,6 +38,13 @@ public:
     return exit_code(diags_, options_.strict);
   }
 
+  /// Of all launches.
+  double cycles() const {
+    double sum = 0;
+    for (const sim::Report& report : reports_) sum += static_cast<double>(report.cycles);
+    return sum;
+  }
+
 private:
   bool functional() const { return options_.mode == "functional"; }
   const launch::TritonMetadata* triton() const {
@@ -248,8 +255,11 @@ std::optional<cfg::Machine> load_machine(const RunOptions& options, Diagnostics&
   return cfg::load_machine(options.arch, set, diags);
 }
 
-int run_and_report(const RunOptions& options, const RunInput& input, const Invocation& invocation) {
-  return Run(options, input, invocation).execute();
+int run_and_report(const RunOptions& options, const RunInput& input, const Invocation& invocation, double* cycles) {
+  Run run(options, input, invocation);
+  const int code = run.execute();
+  if (cycles != nullptr) *cycles = run.cycles();
+  return code;
 }
 
 } // namespace tcsim::tool

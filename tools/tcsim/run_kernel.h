@@ -43,7 +43,7 @@ struct RunInput {
   std::string launch_path, launch_text;
 };
 
-/// The whole run. Returns the exit code; everything is printed and written.
-int run_and_report(const RunOptions& options, const RunInput& input, const Invocation& invocation);
+/// The whole run. Returns the exit code; everything is printed and written. cycles (may be nullptr): of the launches, 0 without time.
+int run_and_report(const RunOptions& options, const RunInput& input, const Invocation& invocation, double* cycles = nullptr);
 
 } // namespace tcsim::tool
