@@ -4,6 +4,7 @@
 
 #include <array>
 #include <charconv>
+#include <deque>
 
 #include "isa/insn/matrix_moves.h"
 #include "isa/insn/matrix_plan.h"
@@ -21,6 +22,16 @@ void pointers(ExecContext& ctx, const Inst& inst, int group, Registers& out) {
     out[i++] = op.kind == Operand::Kind::constant ? static_cast<uint32_t*>(const_cast<void*>(op.lanes)) : ctx.reg<uint32_t>(op.slot);
 }
 
+/// The scale operands of .block_scale: data, {byte, thread} for A, then for B. The selectors are the same in all lanes; what ptxas
+/// would refuse as a constant (a thread or byte that does not exist) is cut to what the instruction has bits for.
+MmaScales scales_of(ExecContext& ctx, const Inst& inst, int scales) {
+  const int first = inst.op == Op::mma_sp ? 6 : 4;
+  const auto selector = [&](int group, size_t i) { return static_cast<int>(ctx.src<uint32_t>(inst.group(group)[i])[0]); };
+  const int bytes = scales == 1 ? 3 : scales == 2 ? 2 : 0;
+  return {ctx.src<uint32_t>(inst.operand(first)), ctx.src<uint32_t>(inst.operand(first + 2)),
+          selector(first + 1, 0) & bytes, selector(first + 1, 1) & 1, selector(first + 3, 0) & bytes, selector(first + 3, 1) & 3};
+}
+
 void run_mma(ExecContext& ctx, const Inst& inst, uint32_t mask) {
   if (!ctx.converged(kFullMask, mask)) return;
   const auto& family = *static_cast<const MmaPlanFamily*>(inst.plan);
@@ -31,7 +42,7 @@ void run_mma(ExecContext& ctx, const Inst& inst, uint32_t mask) {
   pointers(ctx, inst, 2, b);
   pointers(ctx, inst, 3, c);
   const uint32_t* metadata = inst.op == Op::mma_sp ? ctx.src<uint32_t>(inst.operand(4)) : nullptr;
-  plan.run(d.data(), a.data(), b.data(), c.data(), metadata);
+  plan.run(d.data(), a.data(), b.data(), c.data(), metadata, family.desc().scales ? scales_of(ctx, inst, family.desc().scales) : MmaScales{});
 }
 
 MatrixOrder order_of(std::string_view word) { return word == "col" ? MatrixOrder::col : MatrixOrder::row; }
@@ -80,6 +91,24 @@ Type type_or(const Decoded& d, std::string_view set, Type otherwise) {
 
 BitOp bit_op(const Decoded& d) { return d.has("xor") ? BitOp::xor_popc : d.has("and") ? BitOp::and_popc : BitOp::none; }
 
+std::string check_scale_operands(const Inst& inst, const Decoded& d, int scales) {
+  const int first = inst.op == Op::mma_sp ? 6 : 4;
+  for (const int at : {first, first + 2}) {
+    if (auto e = expect_group(inst, at, d, 32, false, false); !e.empty()) return e;
+    const auto selectors = inst.group(at + 1);
+    if (selectors.size() != 2) return fmt::format("operand {} has {} elements, expected {{byte-id, thread-id}}", at + 2, selectors.size());
+    if (auto e = expect_group(inst, at + 1, d, 16, false, false); !e.empty()) return e;
+    const auto outside = [](const Operand& op, uint64_t step, uint64_t most) {
+      return op.kind == Operand::Kind::constant && (static_cast<uint64_t>(op.value) > most || static_cast<uint64_t>(op.value) % step != 0);
+    };
+    if (outside(selectors[0], static_cast<uint64_t>(scales), 4 - static_cast<uint64_t>(scales)))
+      return fmt::format("byte-id is {}, expected {}", selectors[0].value, scales == 1 ? "0 to 3" : scales == 2 ? "0 or 2" : "0");
+    const uint64_t threads = at == first ? 1 : 3;
+    if (outside(selectors[1], 1, threads)) return fmt::format("thread-id is {}, expected 0 to {}", selectors[1].value, threads);
+  }
+  return {};
+}
+
 std::string bind_mma(Inst& inst, const Decoded& d) {
   const bool sparse = d.has("sp") || d.has("sp::ordered_metadata");
   inst.op = sparse ? Op::mma_sp : Op::mma;
@@ -95,13 +124,26 @@ std::string bind_mma(Inst& inst, const Decoded& d) {
   desc.c = d.type("ctype");
   desc.satfinite = d.has("satfinite");
   desc.bit_op = bit_op(d);
+  if (d.has("block_scale")) {
+    desc.scale = d.type("stype");
+    const std::string_view vec = d.value("vec");
+    desc.scales = vec.empty() ? (is_packed_e2m1(desc.family, desc.shape, desc.a) ? 2 : 1) : vec[vec.size() - 2] - '0';
+  }
   if (sparse) {
     const Operand& f = inst.operand(5);
     if (f.kind != Operand::Kind::constant) return "the sparsity selector is not a constant, expected 0 to 3";
     desc.selector = static_cast<int>(f.value);
     if (auto e = expect_group(inst, 4, d, 32, false, false); !e.empty()) return e;
   }
-  return attach(inst, d, desc);
+  if (auto e = attach(inst, d, desc); !e.empty()) return e;
+  return desc.scales ? check_scale_operands(inst, d, desc.scales) : std::string();
+}
+
+/// What only sm_120 with architecture-specific features has.
+std::string bind_narrow_mma(Inst& inst, const Decoded& d) {
+  if (d.module && (d.module->sm < 120 || !d.module->arch_specific))
+    return fmt::format("target {} does not have this form, expected sm_120a or another of its family", d.module->target);
+  return bind_mma(inst, d);
 }
 
 std::string bind_wmma_mma(Inst& inst, const Decoded& d) {
@@ -134,6 +176,37 @@ InstDef mma_sp(std::string_view syntax, Since since, std::string_view doc) {
 InstDef wmma(std::string_view syntax, Since since, std::string_view doc) {
   return {.base = "wmma", .syntax = syntax, .op = Op::wmma_mma, .bind = &bind_wmma_mma, .since = since,
           .manual = "Warp Level Matrix Multiply-Accumulate: wmma.mma", .doc = doc};
+}
+
+// Sets of the .kind:: forms.
+constexpr std::string_view kNarrowSets = "  .alayout = { .row };  .blayout = { .col };  .atype = { .e4m3, .e5m2, .e3m2, .e2m3, .e2m1 };"
+                                         "  .btype = { .e4m3, .e5m2, .e3m2, .e2m3, .e2m1 };";
+constexpr std::string_view kFp4Sets = "  .alayout = { .row };  .blayout = { .col };  .atype = { .e2m1 };  .btype = { .e2m1 };";
+constexpr std::string_view kF32Sums = "  .dtype = { .f32 };  .ctype = { .f32 };";
+
+InstDef narrow_mma(const std::string& syntax, std::string_view doc) {
+  static std::deque<std::string> texts;  // InstDef keeps a view
+  const bool sparse = syntax.starts_with("mma.sp");
+  return {.base = "mma", .syntax = texts.emplace_back(syntax), .op = sparse ? Op::mma_sp : Op::mma, .bind = &bind_narrow_mma, .since = {8, 7, 120},
+          .manual = "Warp Level Matrix Multiply-Accumulate: mma.sync", .doc = doc};
+}
+
+std::vector<InstDef> narrow_forms() {
+  const std::string narrow(kNarrowSets), fp4(kFp4Sets), f32(kF32Sums), either = "  .dtype = { .f16, .f32 };  .ctype = { .f16, .f32 };";
+  const std::string dense = "mma.sync.aligned.shape.alayout.blayout.", sparse = "mma.sp::ordered_metadata.sync.aligned.shape.alayout.blayout.";
+  const std::string scaled = ".dtype.atype.btype.ctype.stype d, a, b, c, ", scales = "sa, ta, sb, tb;  .shape = ";
+  std::vector<InstDef> forms;
+  for (const bool sp : {false, true}) {
+    const std::string head = sp ? sparse : dense, meta = sp ? "e, f, " : "", tail = scaled + meta + scales;
+    const std::string_view doc = sp ? "product of narrow floats, A is sparse" : "product of narrow floats";
+    const auto add = [&](const std::string& text) { forms.push_back(narrow_mma(head + text, doc)); };
+    add("kind::f8f6f4.dtype.atype.btype.ctype d, a, b, c" + std::string(sp ? ", e, f;  .shape = { .m16n8k64 };" : ";  .shape = { .m16n8k16, .m16n8k32 };") + narrow + either);
+    add("kind::mxf8f6f4.block_scale{.vec}" + tail + (sp ? "{ .m16n8k64 };" : "{ .m16n8k32 };") + "  .vec = { .scale_vec::1X };  .stype = { .ue8m0 };" + narrow + f32);
+    const std::string shape = sp ? "{ .m16n8k128 };" : "{ .m16n8k64 };";
+    add("kind::mxf4.block_scale{.vec}" + tail + shape + "  .vec = { .scale_vec::2X };  .stype = { .ue8m0 };" + fp4 + f32);
+    add("kind::mxf4nvf4.block_scale.vec" + tail + shape + "  .vec = { .scale_vec::2X, .scale_vec::4X };  .stype = { .ue8m0, .ue4m3 };" + fp4 + f32);
+  }
+  return forms;
 }
 
 std::vector<InstDef> product_forms() {
@@ -215,7 +288,8 @@ std::vector<InstDef> product_forms() {
 std::span<const InstDef> matrix_instructions() {
   static const std::vector<InstDef> table = [] {
     std::vector<InstDef> t = product_forms();
-    for (const auto& more : {matrix_move_instructions(), wgmma_instructions()}) t.insert(t.end(), more.begin(), more.end());
+    const std::vector<InstDef> narrow = narrow_forms();
+    for (const auto& more : {std::span<const InstDef>(narrow), matrix_move_instructions(), wgmma_instructions()}) t.insert(t.end(), more.begin(), more.end());
     return t;
   }();
   return table;

@@ -19,7 +19,9 @@ namespace {
 
 // ---- ldmatrix, stmatrix, movmatrix ----
 
-// aux: number of matrices; flags: 1 transposed.
+// aux: registers, for each of which eight lanes give addresses; flags: below.
+enum : uint32_t { kTransposed = 1, kBytes = 2, kSixteenRows = 4 };  // kBytes: element bits from bit 8 on
+int element_bits(const Inst& inst) { return static_cast<int>(inst.flags >> 8); }
 
 /// Row addresses of lanes 0 .. 8 * count - 1: 16 bytes each in shared memory.
 bool locate_rows(ExecContext& ctx, const Inst& inst, const Operand& op, uint32_t mask, AccessKind kind, Located& at) {
@@ -44,10 +46,14 @@ void registers(ExecContext& ctx, const Inst& inst, int group, std::array<uint32_
 void run_ldmatrix(ExecContext& ctx, const Inst& inst, uint32_t mask) {
   Located at;
   if (!locate_rows(ctx, inst, inst.operand(1), mask, AccessKind::ldmatrix, at) || ctx.addresses_only) return;
+  const int count = static_cast<int>(inst.aux);
+  if (inst.flags & kBytes) at.bytes = static_cast<uint32_t>(16 * element_bits(inst) / 8);  // the rest of a row is padding
   check_read(ctx, at);
   std::array<uint32_t*, 4> d;
   registers(ctx, inst, 0, d);
-  ldmatrix(d.data(), at.at.data(), static_cast<int>(inst.aux), inst.flags != 0);
+  if (inst.flags & kSixteenRows) ldmatrix_m16n16_trans(d.data(), at.at.data(), count / 2, element_bits(inst));
+  else if (inst.flags & kBytes) ldmatrix_m8n16(d.data(), at.at.data(), count, element_bits(inst));
+  else ldmatrix(d.data(), at.at.data(), count, (inst.flags & kTransposed) != 0);
 }
 
 void run_stmatrix(ExecContext& ctx, const Inst& inst, uint32_t mask) {
@@ -57,7 +63,8 @@ void run_stmatrix(ExecContext& ctx, const Inst& inst, uint32_t mask) {
   if (ctx.addresses_only || ctx.data_unknown) return;
   std::array<uint32_t*, 4> a;
   registers(ctx, inst, 1, a);
-  stmatrix(at.at.data(), a.data(), static_cast<int>(inst.aux), inst.flags != 0);
+  if (inst.flags & kBytes) stmatrix_m16n8_trans(at.at.data(), a.data(), static_cast<int>(inst.aux));
+  else stmatrix(at.at.data(), a.data(), static_cast<int>(inst.aux), (inst.flags & kTransposed) != 0);
 }
 
 void run_movmatrix(ExecContext& ctx, const Inst& inst, uint32_t mask) {
@@ -72,8 +79,15 @@ std::string bind_rows(Inst& inst, const Decoded& d, bool load) {
   inst.timing = load ? TimingClass::ldsm : TimingClass::stsm;
   inst.exec = load ? &run_ldmatrix : &run_stmatrix;
   const std::string_view num = d.value("num");
-  inst.aux = static_cast<uint64_t>(num[1] - '0');
-  inst.flags = d.has("trans") ? 1 : 0;
+  const bool sixteen_rows = d.has("m16n16");
+  inst.aux = static_cast<uint64_t>(num[1] - '0') * (sixteen_rows ? 2 : 1);
+  inst.flags = (d.has("trans") ? kTransposed : 0u) | (sixteen_rows ? kSixteenRows : 0u);
+  if (d.has("b8") || d.has("b8x16")) {
+    if (d.module && !d.module->arch_specific)
+      return fmt::format("target {} does not have this form, expected sm_100a or later with suffix a", d.module->target);
+    inst.type = Type::b8;
+    inst.flags |= kBytes | (d.has("b6x16_p32") ? 6u : d.has("b4x16_p64") ? 4u : 8u) << 8;
+  }
   const int data = load ? 0 : 1;
   if (auto e = expect_address(inst, load ? 1 : 0); !e.empty()) return e;
   if (inst.group(data).size() != inst.aux) return fmt::format("operand {} has {} registers, expected {}", data + 1, inst.group(data).size(), inst.aux);
@@ -108,10 +122,14 @@ struct WmmaPlan {
   };
   std::vector<WmmaPiece> pieces;  // by round
   std::vector<Round> rounds;
-  // What ptxas makes of loads of 8- and 16-bit fragments from shared memory: ldmatrix. (major, minor) element of the
-  // 16-byte row that each lane addresses; empty when it does not.
-  struct Rows { uint32_t mask; std::array<std::pair<int, int>, kLanes> row; };
-  std::vector<Rows> ldmatrix;
+  /// What the hardware does instead of the rounds: `bytes` in each lane from element (major, minor) on.
+  struct Moved {
+    AccessKind kind;
+    uint32_t bytes, mask;
+    std::array<std::pair<int, int>, kLanes> at;
+  };
+  std::vector<Moved> ldmatrix;  // what ptxas makes of loads of 8- and 16-bit fragments from shared memory; else empty
+  std::vector<Moved> volta;     // f16 products on Volta
 };
 
 /// 8x8 matrices of 16-bit cells that cover the fragment, four an instruction. 8-bit elements only along K: ldmatrix
@@ -128,12 +146,23 @@ void add_ldmatrix(WmmaPlan& plan, MatrixRole role, MatrixOrder order) {
     for (int y = 0; y < major; y += 8) matrices.emplace_back(y, x);
   for (size_t first = 0; first < matrices.size(); first += 4) {
     const size_t count = std::min<size_t>(4, matrices.size() - first);
-    WmmaPlan::Rows rows{count == 4 ? kFullMask : (1u << 8 * count) - 1, {}};
+    WmmaPlan::Moved rows{AccessKind::ldmatrix, 16, count == 4 ? kFullMask : (1u << 8 * count) - 1, {}};
     for (size_t l = 0; l < 8 * count; ++l) {
       const auto [y, x] = matrices[first + l / 8];
-      rows.row[l] = {y + static_cast<int>(l % 8), x};
+      rows.at[l] = {y + static_cast<int>(l % 8), x};
     }
     plan.ldmatrix.push_back(rows);
+  }
+}
+
+void add_volta(WmmaPlan& plan, MatrixShape shape, MatrixRole role, Type type, MatrixOrder order) {
+  for (const WmmaWideAccess& access : volta_wmma_accesses(shape, role, type, order)) {
+    WmmaPlan::Moved moved{role == MatrixRole::d ? AccessKind::store : AccessKind::load, access.bytes, kFullMask, {}};
+    for (size_t l = 0; l < kLanes; ++l) {
+      const Element& e = access.first[l];
+      moved.at[l] = order == MatrixOrder::row ? std::pair<int, int>(e.row, e.col) : std::pair<int, int>(e.col, e.row);
+    }
+    plan.volta.push_back(moved);
   }
 }
 
@@ -146,7 +175,7 @@ std::shared_ptr<const WmmaPlan> wmma_plan(MatrixShape shape, MatrixRole role, Ty
   if (plan) return plan;
   auto access = WmmaAccess::make(shape, role, type, order);
   if (!access) return nullptr;
-  auto made = std::make_shared<WmmaPlan>(WmmaPlan{*std::move(access), 0, {}, {}, {}});
+  auto made = std::make_shared<WmmaPlan>(WmmaPlan{*std::move(access), 0, {}, {}, {}, {}});
   made->default_stride = static_cast<uint64_t>(order == MatrixOrder::row ? made->access.cols() : made->access.rows());
   std::array<std::vector<WmmaPiece>, kLanes> by_lane;
   for (const WmmaPiece& p : made->access.pieces()) by_lane[p.lane].push_back(p);
@@ -167,6 +196,7 @@ std::shared_ptr<const WmmaPlan> wmma_plan(MatrixShape shape, MatrixRole role, Ty
     made->rounds.push_back(round);
   }
   add_ldmatrix(*made, role, order);
+  add_volta(*made, shape, role, type, order);
   plan = made;
   return plan;
 }
@@ -206,17 +236,17 @@ void add_access(Effects& fx, const Access& access) {
   fx.more[fx.more_count++] = access;
 }
 
-void report_ldmatrix(ExecContext& ctx, const WmmaPlan& plan, uint64_t base, uint64_t stride) {
+void report_moved(ExecContext& ctx, const WmmaPlan& plan, const std::vector<WmmaPlan::Moved>& accesses, uint64_t base, uint64_t stride) {
   Effects& fx = ctx.fx;
   fx.more_count = 0;
   bool first = true;
-  for (const WmmaPlan::Rows& rows : plan.ldmatrix) {
+  for (const WmmaPlan::Moved& moved : accesses) {
     Access access = fx.access;
-    access.kind = AccessKind::ldmatrix;
-    access.bytes = 16;
-    access.mask = rows.mask;
+    access.kind = moved.kind;
+    access.bytes = static_cast<decltype(access.bytes)>(moved.bytes);
+    access.mask = moved.mask;
     for (size_t l = 0; l < kLanes; ++l)
-      access.address[l] = base + (static_cast<uint64_t>(rows.row[l].first) * stride + static_cast<uint64_t>(rows.row[l].second)) *
+      access.address[l] = base + (static_cast<uint64_t>(moved.at[l].first) * stride + static_cast<uint64_t>(moved.at[l].second)) *
                                      static_cast<uint64_t>(plan.access.map().element_bits()) / 8;
     if (first) fx.access = access;
     else add_access(fx, access);
@@ -265,7 +295,10 @@ void run_wmma_move(ExecContext& ctx, const Inst& inst, uint32_t mask) {
       }
       first = false;
     }
-    if (load && space == Space::shared && !plan.ldmatrix.empty()) report_ldmatrix(ctx, plan, base[std::countr_zero(lanes)], stride ? stride[std::countr_zero(lanes)] : plan.default_stride);
+    const bool volta = ctx.generation == static_cast<uint8_t>(Generation::volta);
+    const auto& instead = volta ? plan.volta : plan.ldmatrix;
+    if (!instead.empty() && (volta || (load && space == Space::shared)))
+      report_moved(ctx, plan, instead, base[std::countr_zero(lanes)], stride ? stride[std::countr_zero(lanes)] : plan.default_stride);
   });
 }
 
@@ -323,6 +356,21 @@ std::span<const InstDef> matrix_move_instructions() {
                  "  .ss = { .shared{::cta} };  .type = { .b16 };",
        .op = Op::ldmatrix, .bind = &bind_ldmatrix, .since = {6, 5, 75}, .manual = "Warp Level Matrix Multiply-Accumulate: ldmatrix",
        .doc = "load 8x8 matrices of 16-bit elements from shared memory"},
+      {.base = "ldmatrix",
+       .syntax = "ldmatrix.sync.aligned.shape.num{.ss}.to.from r, [p];  .shape = { .m8n16 };  .num = { .x1, .x2, .x4 };  .ss = { .shared{::cta} };"
+                 "  .to = { .b8x16 };  .from = { .b6x16_p32, .b4x16_p64 };",
+       .op = Op::ldmatrix, .bind = &bind_ldmatrix, .since = {8, 6, 100}, .manual = "Warp Level Matrix Multiply-Accumulate: ldmatrix",
+       .doc = "load 8x16 matrices of 6- and 4-bit elements from shared memory into bytes"},
+      {.base = "ldmatrix",
+       .syntax = "ldmatrix.sync.aligned.shape.num.trans{.ss}.type r, [p];  ldmatrix.sync.aligned.shape.num.trans{.ss}.to.from r, [p];"
+                 "  .shape = { .m16n16 };  .num = { .x1, .x2 };  .ss = { .shared{::cta} };  .type = { .b8 };  .to = { .b8x16 };  .from = { .b6x16_p32, .b4x16_p64 };",
+       .op = Op::ldmatrix, .bind = &bind_ldmatrix, .since = {8, 6, 100}, .manual = "Warp Level Matrix Multiply-Accumulate: ldmatrix",
+       .doc = "load transposed 16x16 matrices of 8-, 6- and 4-bit elements from shared memory into bytes"},
+      {.base = "stmatrix",
+       .syntax = "stmatrix.sync.aligned.shape.num.trans{.ss}.type [p], r;  .shape = { .m16n8 };  .num = { .x1, .x2, .x4 };  .ss = { .shared{::cta} };"
+                 "  .type = { .b8 };",
+       .op = Op::stmatrix, .bind = &bind_stmatrix, .since = {8, 6, 100}, .manual = "Warp Level Matrix Multiply-Accumulate: stmatrix",
+       .doc = "store 16x8 matrices of bytes to shared memory, by columns"},
       {.base = "stmatrix",
        .syntax = "stmatrix.sync.aligned.shape.num{.trans}{.ss}.type [p], r;  .shape = { .m8n8 };  .num = { .x1, .x2, .x4 };"
                  "  .ss = { .shared{::cta} };  .type = { .b16 };",

@@ -8,15 +8,23 @@
 namespace tcsim::isa {
 namespace {
 
+/// The types, or for .kind:: forms, whose rate does not depend on the types, the kind.
+std::string operand_key(const MmaDesc& d) {
+  if (d.scale == Type::ue4m3) return "mxf4nvf4";
+  if (d.scale == Type::ue8m0) return is_packed_e2m1(d.family, d.shape, d.a) ? "mxf4" : "mxf8f6f4";
+  const auto narrow = [](Type t) { return t == Type::e3m2 || t == Type::e2m3 || t == Type::e2m1; };
+  if (narrow(d.a) || narrow(d.b)) return "f8f6f4";
+  return d.b == d.a ? std::string(name(d.a)) : fmt::format("{}.{}", name(d.a), name(d.b));
+}
+
 std::string key_of(const MmaDesc& d) {
-  std::string key = fmt::format("m{}n{}k{}.{}.{}", d.shape.m, d.shape.n, d.shape.k, name(d.d), name(d.a));
-  if (d.b != d.a) key += fmt::format(".{}", name(d.b));
+  std::string key = fmt::format("m{}n{}k{}.{}.{}", d.shape.m, d.shape.n, d.shape.k, name(d.d), operand_key(d));
   if (d.family == MatrixFamily::mma_sparse) key += ".sp";
   return key;
 }
 
 auto order_of(const MmaDesc& d) {
-  return std::tuple(d.family, d.shape.m, d.shape.n, d.shape.k, d.a_order, d.b_order, d.a, d.b, d.c, d.d, d.satfinite, d.bit_op, d.selector);
+  return std::tuple(d.family, d.shape.m, d.shape.n, d.shape.k, d.a_order, d.b_order, d.a, d.b, d.c, d.d, d.satfinite, d.bit_op, d.selector, d.scale, d.scales);
 }
 
 struct Less {

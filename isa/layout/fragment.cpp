@@ -10,11 +10,15 @@ namespace tcsim::isa {
 
 bool accumulates_in(Type a, Type acc) {
   switch (a) {
-    case Type::f16: case Type::e4m3: case Type::e5m2: return acc == Type::f16 || acc == Type::f32;
+    case Type::f16: case Type::e4m3: case Type::e5m2: case Type::e3m2: case Type::e2m3: case Type::e2m1: return acc == Type::f16 || acc == Type::f32;
     case Type::bf16: case Type::tf32: return acc == Type::f32;
     case Type::f64: return acc == Type::f64;
     default: return acc == Type::s32;
   }
+}
+
+bool is_packed_e2m1(MatrixFamily family, MatrixShape shape, Type type) {
+  return type == Type::e2m1 && shape.k == (family == MatrixFamily::mma_sparse ? 128 : 64);
 }
 
 int wgmma_k(Type a, bool sparse) {
@@ -64,6 +68,8 @@ constexpr Entry kEntries[] = {
     {F::mma, {16, 8, 256}, {T::b1}},
     {F::mma, {16, 8, 16}, {T::e4m3, T::e5m2}},
     {F::mma, {16, 8, 32}, {T::e4m3, T::e5m2}},
+    {F::mma, {16, 8, 32}, {T::e3m2, T::e2m3, T::e2m1}},
+    {F::mma, {16, 8, 64}, {T::e2m1}},
     {F::mma_sparse, {16, 8, 16}, {T::f16, T::bf16, T::tf32}},
     {F::mma_sparse, {16, 8, 32}, {T::f16, T::bf16}},
     {F::mma_sparse, {16, 8, 8}, {T::tf32}},
@@ -72,6 +78,8 @@ constexpr Entry kEntries[] = {
     {F::mma_sparse, {16, 8, 64}, {T::s4, T::u4}},
     {F::mma_sparse, {16, 8, 128}, {T::s4, T::u4}},
     {F::mma_sparse, {16, 8, 64}, {T::e4m3, T::e5m2}},
+    {F::mma_sparse, {16, 8, 64}, {T::e3m2, T::e2m3, T::e2m1}},
+    {F::mma_sparse, {16, 8, 128}, {T::e2m1}},
     {F::wmma, {16, 16, 16}, {T::f16, T::bf16}},
     {F::wmma, {32, 8, 16}, {T::f16, T::bf16}},
     {F::wmma, {8, 32, 16}, {T::f16, T::bf16}},
@@ -108,11 +116,13 @@ bool exists(MatrixFamily family, MatrixShape shape, MatrixRole role, Type type) 
   return false;
 }
 
-int width_of(Type t) {
+/// Bits of an element in a register. Elements of .kind::f8f6f4 and mxf8f6f4 are in 8-bit containers, whatever their type.
+int width_of(Type t, bool packed_e2m1 = false) {
   switch (t) {
     case T::b1: return 1;
     case T::s4: case T::u4: return 4;
-    case T::s8: case T::u8: case T::e4m3: case T::e5m2: return 8;
+    case T::e2m1: return packed_e2m1 ? 4 : 8;
+    case T::s8: case T::u8: case T::e4m3: case T::e5m2: case T::e3m2: case T::e2m3: return 8;
     case T::f16: case T::bf16: return 16;
     case T::f64: return 64;
     default: return 32;
@@ -146,6 +156,9 @@ std::string_view type_text(Type t) {
     case T::u4: return "u4";
     case T::b1: return "b1";
     case T::e4m3: return "e4m3";
+    case T::e3m2: return "e3m2";
+    case T::e2m3: return "e2m3";
+    case T::e2m1: return "e2m1";
     default: return "e5m2";
   }
 }
@@ -187,7 +200,7 @@ std::optional<FragmentSpec> fragment_spec(MatrixFamily family, MatrixShape shape
   if (family == F::mma && shape == MatrixShape{8, 8, 4} && type != T::f64) return volta_spec(role, type, order);
   const bool wmma = family == F::wmma;
   FragmentSpec f;
-  f.element_bits = static_cast<int8_t>(width_of(type));
+  f.element_bits = static_cast<int8_t>(width_of(type, is_packed_e2m1(family, shape, type)));
   f.register_bits = type == T::f64 ? 64 : 32;
   const bool sparse = family == F::mma_sparse || family == F::wgmma_sparse;
   const int k = sparse && role == MatrixRole::a ? shape.k / 2 : shape.k;
@@ -254,7 +267,7 @@ std::optional<FragmentMap> find_fragment(std::string_view instruction, MatrixRol
   if (i + 1 >= words.size()) return std::nullopt;
   const std::optional<MatrixShape> shape = parse_shape(words[i]);
   Type type = T::none;
-  for (T t : {T::f16, T::bf16, T::tf32, T::f64, T::s8, T::u8, T::s4, T::u4, T::b1, T::e4m3, T::e5m2})
+  for (T t : {T::f16, T::bf16, T::tf32, T::f64, T::s8, T::u8, T::s4, T::u4, T::b1, T::e4m3, T::e5m2, T::e3m2, T::e2m3, T::e2m1})
     if (type_text(t) == words[i + 1]) type = t;
   if (!shape || type == T::none || !exists(family, *shape, MatrixRole::a, type)) return std::nullopt;
   MatrixOrder orders[2] = {MatrixOrder::row, MatrixOrder::col};

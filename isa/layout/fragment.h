@@ -96,6 +96,9 @@ constexpr Element element_at(const FragmentSpec& f, int lane, int reg, int sub, 
 /// True if a matrix instruction with A of type `a` may have C and D of type `acc`.
 bool accumulates_in(Type a, Type acc);
 
+/// .e2m1 two a byte (.kind::mxf4 and mxf4nvf4), not in 8-bit containers (.kind::f8f6f4 and mxf8f6f4): K tells which.
+bool is_packed_e2m1(MatrixFamily family, MatrixShape shape, Type type);
+
 /// wgmma (PTX ISA, "Asynchronous Warpgroup Level Matrix Instructions"): K of one instruction (0: none for .b1 sparse), and
 /// whether a shape exists for a type of A.
 int wgmma_k(Type a, bool sparse);

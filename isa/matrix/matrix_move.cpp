@@ -12,7 +12,39 @@ uint32_t half_at(const uint8_t* row, int col) {
   return h;
 }
 
+uint32_t element_at(const uint8_t* row, int i, int bits) {
+  const int bit = i * bits;
+  uint32_t raw = row[bit / 8];
+  if (bit % 8 + bits > 8) raw |= static_cast<uint32_t>(row[bit / 8 + 1]) << 8;
+  return (raw >> (bit % 8)) & ((1u << bits) - 1);
+}
+
 }  // namespace
+
+void ldmatrix_m8n16(uint32_t* const* d, const uint8_t* const* row, int count, int bits) {
+  for (int j = 0; j < count; ++j)
+    for (int lane = 0; lane < 32; ++lane) {
+      uint32_t word = 0;
+      for (int b = 0; b < 4; ++b) word |= element_at(row[8 * j + lane / 4], 4 * (lane % 4) + b, bits) << (8 * b);
+      d[j][lane] = word;
+    }
+}
+
+void ldmatrix_m16n16_trans(uint32_t* const* d, const uint8_t* const* row, int count, int bits) {
+  for (int r = 0; r < 2 * count; ++r)
+    for (int lane = 0; lane < 32; ++lane) {
+      uint32_t word = 0;
+      for (int b = 0; b < 4; ++b) word |= element_at(row[16 * (r / 2) + 4 * (lane % 4) + b], lane / 4 + 8 * (r % 2), bits) << (8 * b);
+      d[r][lane] = word;
+    }
+}
+
+void stmatrix_m16n8_trans(uint8_t* const* row, const uint32_t* const* a, int count) {
+  for (int i = 0; i < 8 * count; ++i) {
+    const uint32_t* const reg = a[i / 8];
+    for (int r = 0; r < 16; ++r) row[i][r] = static_cast<uint8_t>(reg[r % 8 * 4 + i % 8 / 2] >> (8 * (i % 2 + 2 * (r / 8))));
+  }
+}
 
 void ldmatrix(uint32_t* const* d, const uint8_t* const* row, int count, bool trans) {
   for (int j = 0; j < count; ++j) {
@@ -78,6 +110,36 @@ uint64_t WmmaAccess::byte_offset(const WmmaPiece& piece, uint64_t stride_element
   const auto major = static_cast<uint64_t>(row_major ? piece.row : piece.col);
   const auto minor = static_cast<uint64_t>(row_major ? piece.col : piece.row);
   return (major * stride_elements + minor) * static_cast<uint64_t>(map_.element_bits()) / 8;
+}
+
+std::vector<WmmaWideAccess> volta_wmma_accesses(MatrixShape shape, MatrixRole role, Type type, MatrixOrder order) {
+  const auto spec = fragment_spec(MatrixFamily::mma, {8, 8, 4}, role, type, order);
+  if (!spec || type == Type::f64) return {};
+  const bool row_major = order == MatrixOrder::row, a = role == MatrixRole::a, b = role == MatrixRole::b;
+  const int steps = a || b ? shape.k / 4 : 1, per_access = 128 / spec->element_bits;
+  std::vector<WmmaWideAccess> out;
+  for (int lane = 0; lane < 32; ++lane) {
+    size_t access = 0;
+    int length = 0;
+    Element last;
+    for (int i = 0; i < steps * spec->registers * spec->per_register(); ++i) {
+      const int per_step = spec->registers * spec->per_register(), in_step = i % per_step;
+      Element e = element_at(*spec, lane, in_step / spec->per_register(), in_step % spec->per_register());
+      const int q = e.tile, down = shape.n == 8 ? q : shape.m == 8 ? 0 : q % 2, across = shape.m == 8 ? q : shape.n == 8 ? 0 : q / 2;
+      e.row = static_cast<int16_t>(e.row + (b ? 4 * (i / per_step) : 8 * down));
+      e.col = static_cast<int16_t>(e.col + (a ? 4 * (i / per_step) : 8 * across));
+      const bool follows = row_major ? e.row == last.row && e.col == last.col + 1 : e.col == last.col && e.row == last.row + 1;
+      if (i == 0 || !follows || length == per_access) {
+        if (i > 0) ++access;
+        if (out.size() <= access) out.emplace_back();
+        out[access].first[static_cast<size_t>(lane)] = e;
+        length = 0;
+      }
+      out[access].bytes = static_cast<uint32_t>(++length * spec->element_bits / 8);
+      last = e;
+    }
+  }
+  return out;
 }
 
 }  // namespace tcsim::isa

@@ -15,12 +15,13 @@ namespace tcsim::isa {
 namespace {
 
 bool is_f8(Type t) { return t == Type::e4m3 || t == Type::e5m2; }
+bool is_f8f6f4(Type t) { return is_f8(t) || t == Type::e3m2 || t == Type::e2m3 || t == Type::e2m1; }
 bool is_int8(Type t) { return t == Type::s8 || t == Type::u8; }
 bool is_int4(Type t) { return t == Type::s4 || t == Type::u4; }
 
-/// A and B may differ within a family: fp8 kinds, signedness.
+/// A and B may differ within a family: floats of 8 bits and less, signedness.
 bool same_kind(Type a, Type b) {
-  return a == b || (is_f8(a) && is_f8(b)) || (is_int8(a) && is_int8(b)) || (is_int4(a) && is_int4(b));
+  return a == b || (is_f8f6f4(a) && is_f8f6f4(b)) || (is_int8(a) && is_int8(b)) || (is_int4(a) && is_int4(b));
 }
 
 MatrixOrder order_of(const MmaDesc& d, MatrixRole role) { return role == MatrixRole::b ? d.b_order : d.a_order; }
@@ -43,6 +44,18 @@ int selectors(const MmaDesc& d) {
   return chunks == 4 ? 4 : chunks == 8 ? 2 : 1;
 }
 
+/// PTX ISA, "Block Scaling for mma.sync", table of kinds, types and scale_vec sizes.
+std::string check_scales(const MmaDesc& d) {
+  const bool packed = is_packed_e2m1(d.family, d.shape, d.a);
+  if (d.scale == Type::none) return packed ? "e2m1 with this K needs .block_scale" : "";
+  if (!is_f8f6f4(d.a) || d.shape.k < (d.family == MatrixFamily::mma_sparse ? 64 : 32)) return "no .block_scale for this shape and type";
+  if (d.c != Type::f32 || d.d != Type::f32) return ".block_scale accumulates in .f32 only";
+  const int wanted = !packed ? 1 : d.scale == Type::ue4m3 ? 4 : 2;
+  if (d.scale != Type::ue8m0 && (d.scale != Type::ue4m3 || !packed)) return fmt::format("no scales of .{} for .{}", name(d.scale), name(d.a));
+  if (d.scales != wanted) return fmt::format("found scale_vec::{}X, expected scale_vec::{}X with .{}", d.scales, wanted, name(d.scale));
+  return {};
+}
+
 }  // namespace
 
 std::string MmaPlan::check(const MmaDesc& d) {
@@ -62,7 +75,7 @@ std::string MmaPlan::check(const MmaDesc& d) {
     if (!accumulates_in(d.a, acc)) return fmt::format(".{} operands do not accumulate in .{}", name(d.a), name(acc));
   const bool c_float = d.c == Type::f16 || d.c == Type::f32;
   if (d.c != d.d && !(c_float && d.a == Type::f16)) return fmt::format("C is .{} but D is .{}", name(d.c), name(d.d));
-  return {};
+  return check_scales(d);
 }
 
 MmaPlan::MmaPlan(const MmaDesc& desc) : desc_(desc), tables_(std::make_unique<const Tables>(desc)) {}
@@ -74,10 +87,11 @@ int MmaPlan::registers(MatrixRole role) const { return tables_->fragment(role).r
 int MmaPlan::register_bits() const { return desc_.a == Type::f64 ? 64 : 32; }
 
 void MmaPlan::run(uint32_t* const* d, const uint32_t* const* a, const uint32_t* const* b, const uint32_t* const* c,
-                  const uint32_t* metadata) const {
-  const Registers r{d, a, b, c, metadata};
+                  const uint32_t* metadata, const MmaScales& scales) const {
+  const Registers r{d, a, b, c, metadata, scales};
   switch (tables_->unit) {
     case MmaUnit::floats: return run_floats(*tables_, r);
+    case MmaUnit::scaled_groups: return run_scaled_groups(*tables_, r);
     case MmaUnit::fma_chain: return run_fma_chain(*tables_, r);
     case MmaUnit::doubles: return run_doubles(*tables_, r);
     case MmaUnit::integers: return run_integers(*tables_, r);

@@ -28,6 +28,15 @@ struct MmaDesc {
   bool satfinite = false;      // 8-bit and 4-bit integers: clamp to s32
   BitOp bit_op = BitOp::none;  // b1 only
   int selector = 0;            // mma.sp only: sparsity selector
+  Type scale = Type::none;     // .block_scale: type of the scales, ue8m0 or ue4m3
+  int scales = 0;              // .block_scale: how many a row of A and a column of B have (scale_vec::1X, 2X, 4X)
+};
+
+/// Operands of .block_scale (PTX ISA, "Block Scaling for mma.sync"): 32 lanes each, and what selects in them. Row i of A has its
+/// scales in lane 4 (i % 8) + 2 a_thread + i / 8, column j of B in lane 4 j + b_thread, in bytes `byte` and up.
+struct MmaScales {
+  const uint32_t *a = nullptr, *b = nullptr;
+  int a_byte = 0, a_thread = 0, b_byte = 0, b_thread = 0;
 };
 
 class MmaPlan {
@@ -47,7 +56,7 @@ class MmaPlan {
 
   /// All 32 lanes take part. metadata (mma.sp): the 32 lanes of operand e. d may alias c, and any register may repeat.
   void run(uint32_t* const* d, const uint32_t* const* a, const uint32_t* const* b, const uint32_t* const* c,
-           const uint32_t* metadata = nullptr) const;
+           const uint32_t* metadata = nullptr, const MmaScales& scales = {}) const;
 
   struct Tables;
 

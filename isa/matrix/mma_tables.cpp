@@ -1,6 +1,7 @@
 #include "isa/matrix/mma_tables.h"
 
 #include "isa/check.h"
+#include "isa/numeric/block_scale.h"
 
 namespace tcsim::isa {
 namespace {
@@ -43,6 +44,9 @@ MmaUnit unit_of(const MmaDesc& d, const TensorCoreArith* arith) {
     case Type::b1: return MmaUnit::bits;
     case Type::s8: case Type::u8: case Type::s4: case Type::u4: return MmaUnit::integers;
     case Type::f64: return MmaUnit::doubles;
+    case Type::e2m1:
+      if (is_packed_e2m1(d.family, d.shape, d.a)) return MmaUnit::scaled_groups;
+      [[fallthrough]];
     default: return arith->emulation == Emulation::fma_chain ? MmaUnit::fma_chain : MmaUnit::floats;
   }
 }
@@ -64,12 +68,15 @@ MmaPlan::Tables::Tables(const MmaDesc& description) : desc(description) {
   const bool sparse = desc.family == MatrixFamily::mma_sparse;
   k = sparse ? desc.shape.k / 2 : desc.shape.k;
   tiles = fragments[0].tiles();
-  if (desc.a == Type::f16 || desc.a == Type::bf16 || desc.a == Type::tf32 || desc.a == Type::e4m3 || desc.a == Type::e5m2) {
+  if (desc.scale != Type::none) {
+    arith = is_packed_e2m1(desc.family, desc.shape, desc.a) ? &kMxf4Arith.sum : &kMxf8f6f4Arith.sum;
+  } else if (accumulates_in(desc.a, Type::f32)) {
     // wmma m16n16k8 .tf32 is issued as m16n8k4 steps (seen in the result bits of an H200).
     const int step = desc.family == MatrixFamily::wmma && desc.a == Type::tf32 ? 4 : k;
     arith = find_arith(desc.generation, MmaPath::mma_sync, desc.a, desc.d, step);
-    if (!arith)  // the chip has no such unit: later chips' programs on earlier machines are refused before this
-      arith = find_arith(Generation::hopper, MmaPath::mma_sync, desc.a, desc.d, step);
+    // The chip has no such unit: later chips' programs on earlier machines are refused before this.
+    for (Generation other : {Generation::hopper, Generation::rtx_blackwell})
+      if (!arith) arith = find_arith(other, MmaPath::mma_sync, desc.a, desc.d, step);
     TC_CHECK(arith != nullptr, "no arithmetic for this type");
   }
   unit = unit_of(desc, arith);

@@ -10,7 +10,7 @@
 
 namespace tcsim::isa {
 
-enum class MmaUnit : uint8_t { floats, fma_chain, doubles, integers, bits };
+enum class MmaUnit : uint8_t { floats, scaled_groups, fma_chain, doubles, integers, bits };
 
 struct MmaPlan::Tables {
   explicit Tables(const MmaDesc& desc);
@@ -38,9 +38,11 @@ struct Registers {
   const uint32_t* const* b;
   const uint32_t* const* c;
   const uint32_t* metadata;
+  MmaScales scales;
 };
 
 void run_floats(const MmaPlan::Tables& t, const Registers& r);
+void run_scaled_groups(const MmaPlan::Tables& t, const Registers& r);
 void run_fma_chain(const MmaPlan::Tables& t, const Registers& r);
 void run_doubles(const MmaPlan::Tables& t, const Registers& r);
 void run_integers(const MmaPlan::Tables& t, const Registers& r);

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "isa/matrix/mma_tables.h"
+#include "isa/numeric/block_scale.h"
 #include "isa/numeric/float_tile.h"
 #include "isa/numeric/formats.h"
 #include "isa/numeric/half.h"
@@ -86,6 +87,20 @@ constexpr std::array<uint16_t, 256> kE4m3ToF16 = [] {
   return t;
 }();
 
+/// Encodings out of their 8-bit containers: e2m1 lies in bits 2 to 5, 6-bit types in the low bits (PTX ISA, "mma", .kind).
+void unwrap(Type t, uint32_t* x, int count) {
+  const int shift = t == Type::e2m1 ? 2 : 0;
+  const uint32_t mask = t == Type::e2m1 ? 15 : t == Type::e3m2 || t == Type::e2m3 ? 63 : ~0u;
+  if (mask == ~0u) return;
+  for (int i = 0; i < count; ++i) x[i] = x[i] >> shift & mask;
+}
+
+/// Byte `at` of the scales of row i of A (a) or column i of B.
+uint32_t scale_bits(const MmaScales& s, bool a, int i, int at) {
+  const int lane = a ? 4 * (i % 8) + 2 * s.a_thread + i / 8 : 4 * i + s.b_thread, byte = (a ? s.a_byte : s.b_byte) + at;
+  return ((a ? s.a : s.b)[lane] >> (8 * byte)) & 0xff;
+}
+
 void fp8_to_f16(Type t, uint32_t* x, int count) {
   if (t == Type::e5m2) {
     for (int i = 0; i < count; ++i) x[i] <<= 8;
@@ -135,16 +150,46 @@ void run_floats(const MmaPlan::Tables& t, const Registers& r) {
     fp8_to_f16(b_type, b_bits, b_count);
     a_type = b_type = Type::f16;
     std::memset(d_bits, 0, sizeof(uint32_t) * static_cast<size_t>(c_count));
+  } else {
+    unwrap(a_type, a_bits, a_count);
+    unwrap(b_type, b_bits, b_count);
+  }
+  int32_t a_scales[16], b_scales[8];
+  TileScales scales;
+  if (t.desc.scale != Type::none) {
+    for (int i = 0; i < m; ++i) a_scales[i] = ue8m0_exponent(scale_bits(r.scales, true, i, 0));
+    for (int j = 0; j < n; ++j) b_scales[j] = ue8m0_exponent(scale_bits(r.scales, false, j, 0));
+    scales = {a_scales, b_scales};
   }
   FloatOperand a, b;
   for (int tile = 0; tile < t.tiles; ++tile) {
     a.decode(a_type, operand_shift(*t.arith, a_type, b_type), a_bits + tile * a_count, a_count);
     b.decode(b_type, 0, b_bits + tile * b_count, b_count);
     float_tile(*t.arith, {m, n, t.k}, a, b, c_type, (pairs ? d_bits : c_bits) + tile * c_count, d_bits + tile * c_count,
-               sparse ? rows : nullptr, full_k);
+               sparse ? rows : nullptr, full_k, scales);
   }
   if (pairs)
     for (int i = 0; i < c_count; ++i) d_bits[i] = add_rn(c_type, d_bits[i], c_bits[i]);
+  pack_d(t, r, d_bits);
+}
+
+void run_scaled_groups(const MmaPlan::Tables& t, const Registers& r) {
+  const auto [m, n, full_k] = t.desc.shape;
+  alignas(32) uint32_t a_bits[kMax], b_bits[kMax], c_bits[kMax], d_bits[kMax];
+  uint16_t rows[kMax];
+  unpack<4>(r.a, t.a, a_bits);
+  unpack<4>(r.b, t.b, b_bits);
+  unpack_c(t, r, c_bits);
+  const bool sparse = !t.meta.empty();
+  if (sparse) t.meta.rows(r.metadata, rows);
+  GroupOperand a, b;
+  a.decode(a_bits, m * t.k);
+  b.decode(b_bits, full_k * n);
+  GroupScale a_scales[16 * 4], b_scales[8 * 4];
+  const int count = t.desc.scales;
+  for (int i = 0; i < m * count; ++i) a_scales[i] = GroupScale::of(t.desc.scale, scale_bits(r.scales, true, i / count, i % count));
+  for (int j = 0; j < n * count; ++j) b_scales[j] = GroupScale::of(t.desc.scale, scale_bits(r.scales, false, j / count, j % count));
+  group_scaled_tile(kMxf4Arith, {m, n, t.k}, a, b, a_scales, b_scales, count, c_bits, d_bits, sparse ? rows : nullptr, full_k);
   pack_d(t, r, d_bits);
 }
 

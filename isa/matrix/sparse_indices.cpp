@@ -5,7 +5,7 @@
 namespace tcsim::isa {
 
 SparseIndices::SparseIndices(Type a, int m, int k, int selector, Emulation emulation) {
-  const bool four_bit = a == Type::s4 || a == Type::u4, tf32 = a == Type::tf32, wide = tf32 || a == Type::f16 || a == Type::bf16;
+  const bool four_bit = chooses_pairs(a, k), tf32 = a == Type::tf32, wide = tf32 || a == Type::f16 || a == Type::bf16;
   const int chunks = chunks_per_row(a, k), count = k / 2, stored = count / chunks, chunk_width = k / chunks;
   index_up_ = four_bit ? 1 : 0;
   index_down_ = tf32 ? 1 : 0;

@@ -8,7 +8,8 @@
 namespace tcsim::isa {
 
 /// Chunks of sparsity metadata in a row of A: 4 bits each. k: of the instruction.
-constexpr int chunks_per_row(Type a, int k) { return a == Type::tf32 ? k / 2 : a == Type::s4 || a == Type::u4 ? k / 8 : k / 4; }
+constexpr bool chooses_pairs(Type a, int k) { return a == Type::s4 || a == Type::u4 || (a == Type::e2m1 && k == 128); }  // of 4-bit elements
+constexpr int chunks_per_row(Type a, int k) { return a == Type::tf32 ? k / 2 : chooses_pairs(a, k) ? k / 8 : k / 4; }
 
 /// Position of k in the order of summation: Hopper and Blackwell run fp8 of mma.sync as two f16 steps, the lower pair of every
 /// register first.

@@ -73,7 +73,7 @@ uint32_t block(const TensorCoreArith& arith, Type a_type, Type b_type, Type c_ty
                uint32_t c_bits, int scale) {
   const bool out16 = arith.output == SumOutput::f16;
   const Number c = read(c_type, c_bits);
-  bool nan = c.nan || scale >= TileScales::kNan, plus = c.inf && !c.negative, minus = c.inf && c.negative;
+  bool nan = c.nan || TileScales::is_nan(scale), plus = c.inf && !c.negative, minus = c.inf && c.negative;
   int e = arith.min_exponent;
   if (c.sig) e = std::max(e, c.exp);
   for (int i = 0; i < n; ++i) {

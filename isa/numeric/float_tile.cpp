@@ -185,7 +185,7 @@ void tile(const Work& w) {
       I8 slow = special_lanes(acc, c16);
       if (w.a.special || w.b.special) slow |= special_operands(w, i, p);
       const I8 scale = w.scales.a ? load(w.scales.b + 8 * p) + w.scales.a[i] : splat(0);
-      slow |= scale >= TileScales::kNan;
+      slow |= scale >= TileScales::kNan / 2;  // TileScales::is_nan
       for (int k = 0; k < shape_k; k += kL) {
         const bool half = k == 0 ? c16 : out16;
         const CTerm c = half ? decode_c<true>(acc, w.arith.fraction_bits) : decode_c<false>(acc, w.arith.fraction_bits);

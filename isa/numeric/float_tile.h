@@ -34,6 +34,8 @@ struct FloatOperand {
 /// Block scaling with one power of two a row of A ([m]) and one a column of B ([n]): unbiased exponents, or kNan.
 struct TileScales {
   static constexpr int kNan = 1 << 20;
+  /// Of the sum of two: the other one may be negative.
+  static constexpr bool is_nan(int scale) { return scale >= kNan / 2; }
   const int32_t *a = nullptr, *b = nullptr;
 };
 

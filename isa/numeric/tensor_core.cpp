@@ -18,13 +18,14 @@ constexpr auto kWgmma = MmaPath::wgmma;
 constexpr auto kTcgen05 = MmaPath::tcgen05;
 
 constexpr std::string_view kModelOnly = "as MMA-Sim (arXiv 2511.10909) has it; no hardware vectors";
+constexpr std::string_view kAsB200 = "taken to be as on the B200; no hardware vectors";
 constexpr std::string_view kNarrowAssumed = "e3m2 and e2m3 are taken to add up as e2m1 and fp8 do in MMA-Sim (arXiv 2511.10909); no hardware vectors";
 
 // Lower clamps of E: arXiv 2512.07004 (model sources).
 constexpr ArithRow kTable[] = {
     {G::volta, kSync, T::f16, 0, f32(4, 23, -1000), f16(4, 23, -19)},
-    {G::turing, kSync, T::f16, 4, f32(4, 24, -1000), f16(4, 24, -20)},
-    {G::turing, kSync, T::f16, 0, f32(8, 24, -1000), f16(8, 24, -20)},
+    {G::turing, kSync, T::f16, 4, f32(4, 24, -1000), f16(4, 24, -20), kModelOnly},
+    {G::turing, kSync, T::f16, 0, f32(8, 24, -1000), f16(8, 24, -20), kModelOnly},
 
     {G::ampere, kSync, T::f16, 4, kFma32, kFma16},
     {G::ampere, kSync, T::f16, 0, f32(8, 24, -132), f16(8, 24, -20)},
@@ -66,6 +67,18 @@ constexpr ArithRow kTable[] = {
     {G::blackwell, kTcgen05, T::e4m3, 0, f32(32, 25, -133), f16(32, 25, -21), kModelOnly},
     {G::blackwell, kTcgen05, T::e2m1, 0, f32(32, 25, -133), f16(32, 25, -21), kModelOnly},
     {G::blackwell, kTcgen05, T::e3m2, 0, f32(32, 25, -133), f16(32, 25, -21), kNarrowAssumed},
+
+    {G::rtx_blackwell, kSync, T::f16, 4, kFma32, kFma16},
+    {G::rtx_blackwell, kSync, T::f16, 8, f32(8, 25, -133), f16(8, 25, -21), kAsB200},
+    {G::rtx_blackwell, kSync, T::f16, 0, f32(16, 25, -133), f16(16, 25, -21), kAsB200},
+    {G::rtx_blackwell, kSync, T::bf16, 8, f32(8, 25, -133), kNo, kAsB200},
+    {G::rtx_blackwell, kSync, T::bf16, 0, f32(16, 25, -133), kNo, kAsB200},
+    {G::rtx_blackwell, kSync, T::tf32, 4, f32(4, 25, -133), kNo, kAsB200},
+    {G::rtx_blackwell, kSync, T::tf32, 0, f32(8, 25, -133), kNo, kAsB200},
+    {G::rtx_blackwell, kSync, T::e4m3, 16, f32(16, 25, -133), f16(16, 25, -21), kModelOnly},
+    {G::rtx_blackwell, kSync, T::e4m3, 0, f32(32, 25, -133), f16(32, 25, -21), kModelOnly},
+    {G::rtx_blackwell, kSync, T::e2m1, 0, f32(32, 25, -133), f16(32, 25, -21), kModelOnly},
+    {G::rtx_blackwell, kSync, T::e3m2, 0, f32(32, 25, -133), f16(32, 25, -21), kNarrowAssumed},
 };
 
 }  // namespace
@@ -73,7 +86,7 @@ constexpr ArithRow kTable[] = {
 std::span<const ArithRow> arith_table() { return kTable; }
 
 const ArithRow* find_arith_row(Generation generation, MmaPath path, Type input, int k) {
-  if (input == T::e5m2 || input == T::e3m2 || input == T::e2m3 || input == T::e2m1) input = T::e4m3;
+  if (input == T::e5m2) input = T::e4m3;
   if (input == T::e2m3) input = T::e3m2;
   for (const ArithRow& row : kTable) {
     if (row.generation != generation || row.path != path || row.input != input) continue;

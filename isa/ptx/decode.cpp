@@ -56,7 +56,7 @@ bool is_integer_operand(Op op, uint32_t group) {
   switch (op) {
     case Op::bar_sync: return true;
     case Op::vote: case Op::match: case Op::redux: case Op::wmma_load: case Op::wmma_store: return group == 2;
-    case Op::mma_sp: return group >= 4;
+    case Op::mma: case Op::mma_sp: return group >= 4;
     case Op::cp_reduce_async_bulk: return group >= 2;
     case Op::wgmma_mma: case Op::wgmma_mma_sp: return group >= 1;
     default: return false;
