@@ -26,6 +26,7 @@ struct BulkCopy {
   Type type = Type::none;          // of a reduction's elements
   uint64_t (*combine)(uint64_t old, uint64_t value, uint64_t) = nullptr;  // of a reduction: on raw bits of `type`
   bool multicast = false;
+  bool pair_mbarrier = false;      // .cta_group::2: the mbarrier may lie in the other CTA of the destination's pair
   bool has_mbarrier = false;       // completion: bytes on an mbarrier; else the thread's bulk group
   uint16_t cta_mask = 0;           // multicast: ranks that get the bytes (same offsets in each)
   uint16_t byte_mask = 0xffff;     // .cp_mask: bytes of each 16 that a store writes
@@ -51,6 +52,8 @@ struct BulkCopy {
       default: return 0;
     }
   }
+  /// CTA whose mbarrier hears of the bytes that land in CTA `target`.
+  uint32_t mbarrier_rank(uint32_t target) const { return pair_mbarrier ? (target & ~1u) | (mbarrier.rank & 1u) : target; }
   uint32_t target_offset() const { return kind == Kind::load ? shared.offset : target.offset; }
 };
 

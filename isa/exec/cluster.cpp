@@ -5,6 +5,7 @@
 #include <bit>
 
 #include "isa/exec/reduce.h"
+#include "isa/exec/shared_watch.h"
 
 namespace tcsim::isa {
 
@@ -55,11 +56,20 @@ void Cluster::connect(std::vector<Cta*> members) {
   for (Cta* cta : ctas) shared.push_back(&cta->shared);
   running = static_cast<uint32_t>(ctas.size());
   barrier.reset(ctas);
-  for (Cta* cta : ctas)
+  tensor.clear();
+  const bool uses_tensor = ctas[0]->tensor != nullptr;
+  if (uses_tensor)
+    for (Cta* cta : ctas) tensor.push_back(cta->tensor);
+  tensor_watch.start(uses_tensor, ctas);
+  for (Cta* cta : ctas) {
+    cta->watch.set_tensor_watch(uses_tensor ? &tensor_watch : nullptr);
     for (Warp& warp : cta->warps) {
       warp.ctx.cluster_size = static_cast<uint32_t>(ctas.size());
       warp.ctx.cluster_shared = shared.data();
+      warp.ctx.cluster_tensor = uses_tensor ? tensor.data() : nullptr;
+      warp.ctx.tensor_watch = uses_tensor ? &tensor_watch : nullptr;
     }
+  }
 }
 
 MbarrierError Cluster::deliver(const RemoteOp& op, MbarrierSource source) {
@@ -80,6 +90,33 @@ MbarrierError Cluster::deliver(const RemoteOp& op, MbarrierSource source) {
   if (!op.asynchronous) return {};
   source.kind = MbarrierSource::Kind::store;
   return ctas[op.mbarrier.rank]->mbarriers.complete(op.mbarrier.offset, op.bytes, source);
+}
+
+Tcgen05Memories Cluster::memories(const Tcgen05Op& op) const {
+  Tcgen05Memories m;
+  for (uint32_t cta = 0; cta < op.cta_group; ++cta) {
+    const uint32_t rank = tensor_queue(op) + cta;
+    m.tensor[cta] = tensor[rank];
+    m.shared[cta] = shared[rank];
+  }
+  return m;
+}
+
+MbarrierError Cluster::complete(const Tcgen05Op& op, bool values) {
+  if (op.kind != Tcgen05Op::Kind::commit) {
+    if (!values) return {};
+    const StaleView stale(op.stale.get(), *shared[op.rank]);
+    Tcgen05Ops::of(op).complete(op, memories(op));
+    return {};
+  }
+  const MbarrierSource source{MbarrierSource::Kind::tensor, op.rank, op.warp, op.index};
+  for (uint32_t mask = op.cta_mask; mask; mask &= mask - 1) {
+    const auto rank = static_cast<uint32_t>(std::countr_zero(mask));
+    MbarrierUnit& unit = ctas[rank]->mbarriers;
+    if (const auto* record = unit.find(op.mbarrier.offset)) tensor_watch.committed(op, rank, record->phase);
+    if (auto error = unit.arrive(op.mbarrier.offset, {}, source)) return error;
+  }
+  return {};
 }
 
 }  // namespace tcsim::isa

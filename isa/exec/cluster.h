@@ -5,6 +5,8 @@
 #include <vector>
 
 #include "isa/exec/cta.h"
+#include "isa/exec/tensor_memory.h"
+#include "isa/exec/tensor_watch.h"
 
 namespace tcsim::isa {
 
@@ -35,6 +37,8 @@ class ClusterBarrier {
 struct Cluster {
   std::vector<Cta*> ctas;                // by rank
   std::vector<WindowMemory*> shared;     // of each rank: ExecContext::cluster_shared
+  std::vector<TensorMemory*> tensor;     // likewise; empty: the kernel does not use Tensor Memory
+  TensorWatch tensor_watch;
   ClusterBarrier barrier;
   uint32_t running = 0;                  // CTAs with warps that have not exited
 
@@ -42,6 +46,13 @@ struct Cluster {
   void connect(std::vector<Cta*> members);
   /// An operation reaches its target CTA.
   MbarrierError deliver(const RemoteOp& op, MbarrierSource source);
+
+  /// An operation of the tensor core takes effect: it computes and writes, or (commit) arrives on its mbarriers. values: false: it only
+  /// arrives (timing mode).
+  MbarrierError complete(const Tcgen05Op& op, bool values = true);
+  Tcgen05Memories memories(const Tcgen05Op& op) const;
+  /// Operations with the same number complete in the order of issue: those of a CTA, or of a CTA pair with cta_group::2.
+  static uint32_t tensor_queue(const Tcgen05Op& op) { return op.cta_group == 2 ? op.rank & ~1u : op.rank; }
 };
 
 }  // namespace tcsim::isa

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <bit>
 
+#include "isa/exec/tensor_memory.h"
+
 namespace tcsim::isa {
 
 void CtaBarriers::reset(uint32_t cta_threads, SharedWatch* watch) {
@@ -91,6 +93,7 @@ void Cta::start(const Program& program, const LaunchInfo& launch, GlobalMemory& 
   const Kernel& kernel = *program.kernel;
   const auto threads = static_cast<uint32_t>(launch.block.count());
   const uint32_t count = (threads + kLanes - 1) / kLanes;
+  if (tensor != nullptr) tensor->reset(tensor_key);
   id = ctaid;
   sm_id = sm;
   shared.reset(std::max(kernel.shared_static_bytes, kernel.dynamic_shared_offset) + launch.dynamic_smem_bytes);
@@ -105,13 +108,17 @@ void Cta::start(const Program& program, const LaunchInfo& launch, GlobalMemory& 
     warps[w].ctx.mbarriers = &mbarriers;
     warps[w].ctx.cluster_size = 1;
     warps[w].ctx.cluster_shared = nullptr;
+    warps[w].ctx.tensor = tensor;
+    warps[w].ctx.cta_key = tensor_key;
+    warps[w].ctx.cluster_tensor = nullptr;
+    warps[w].ctx.tensor_watch = nullptr;
     warps[w].registers = launch.registers_per_thread;
     warps[w].ctx.local = &locals[w];
   }
   warps_running = count;
   rank = warps[0].ctx.cluster_rank;
   pooled_registers = 0;
-  watch.start(program.async_proxy, shared.size(), warps);
+  watch.start(program.async_proxy, shared.size(), warps, rank);
   shared.set_watch(watch.on() ? &watch : nullptr);
   mbarriers.reset(shared, &watch, rank);
 }

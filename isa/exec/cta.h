@@ -51,6 +51,8 @@ struct Cta {
   uint32_t warps_running = 0;        // warps that have not exited; kept by the caller from start() on
   uint32_t sm_id = 0;
   uint32_t rank = 0;                 // in its cluster
+  TensorMemory* tensor = nullptr;    // of the SM; set by the caller before start(): nullptr: none, or the kernel does not use it
+  uint32_t tensor_key = 0;           // names this CTA in it
   uint32_t pooled_registers = 0;     // registers a thread, times warps, that setmaxnreg.dec gave back
 
   /// Sets everything up for one CTA of the launch; reuses storage of an earlier CTA.

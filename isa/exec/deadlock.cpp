@@ -112,6 +112,7 @@ class CtaReport {
       case Op::cp_async_bulk_wait: return "waits for bulk copies";
       case Op::barrier_cluster_wait: return "waits for the other threads of the cluster";
       case Op::setmaxnreg: return fmt::format("waits for registers: {} are in the CTA's pool", cta_.pooled_registers);
+      case Op::tcgen05_alloc: return "waits for columns of Tensor Memory that other allocations hold";
       case Op::nanosleep: return "sleeps";
       default: return fmt::format("lanes {:#x} wait for the other lanes of the warp", lanes);
     }
@@ -155,6 +156,7 @@ class CtaReport {
 
   static std::string did(const Contribution& c) {
     const Share& s = c.sum;
+    if (c.source.kind == Kind::tensor) return fmt::format("{} arrivals of tcgen05.commit", s.arrivals);
     if (c.source.kind != Kind::thread) return s.arrivals ? fmt::format("{} arrivals of cp.async", s.arrivals) : fmt::format("brought {} of {} bytes", s.delivered, std::max(s.issued, s.delivered));
     std::string text;
     if (s.arrivals) text += fmt::format("{} arrival{}", s.arrivals, s.arrivals == 1 ? "" : "s");

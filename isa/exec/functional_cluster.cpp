@@ -1,7 +1,11 @@
 #include "isa/exec/functional_cluster.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <bit>
+
+#include "isa/exec/launch_response.h"
 
 namespace tcsim::isa {
 namespace {
@@ -15,6 +19,8 @@ MbarrierSource source_of(const Cta& cta, const Warp& warp, uint32_t inst, Mbarri
 void FunctionalCluster::begin() {
   pending_.clear();
   waiters_.clear();
+  for (auto& queue : tensor_) queue.clear();
+  cancels_.clear();
   std::vector<Cta*> members;
   for (Cta& cta : ctas) members.push_back(&cta);
   cluster.connect(std::move(members));
@@ -22,6 +28,8 @@ void FunctionalCluster::begin() {
 
 void FunctionalCluster::end() {
   for (const Cta& cta : ctas) {
+    if (const TensorAllocation* a = cta.tensor ? cta.tensor->held_by(cta.tensor_key) : nullptr)
+      return fail({"tmem-misuse", a->not_freed()}, a->inst, cta, a->warp);
     MbarrierSource source;
     if (auto e = cta.mbarriers.leftover(source)) return fail(std::move(e), source.inst, cta, source.warp);
   }
@@ -53,6 +61,8 @@ void FunctionalCluster::issue(Cta& cta, Warp& warp) {
     if (order_ == AsyncOrder::eager || (order_ == AsyncOrder::random && coin()))
       while (compute_wgmma(cta, warp)) {}
   }
+  if (fx.issued & Effects::kTcgen05)
+    for (Tcgen05Op& op : fx.tcgen05) issue_tensor(cta, std::move(op));
   if (fx.issued & Effects::kRemote)
     for (const RemoteOp& op : fx.remote)
       fail(cluster.deliver(op, source_of(cta, warp, warp.last_inst(), MbarrierSource::Kind::thread)), warp.last_inst(), cta, warp.index());
@@ -67,7 +77,7 @@ void FunctionalCluster::issue_bulk(Cta& cta, Warp& warp, const BulkCopy& issued)
     const auto rank = static_cast<uint32_t>(std::countr_zero(m));
     if (rank >= ctas.size()) return fail({"out-of-bounds", "the copy names a CTA that the cluster does not have"}, p.copy.inst, cta, warp.index());
     ctas[rank].shared.fly(p.copy.target_offset(), p.copy.bytes);
-    if (p.copy.has_mbarrier) fail(ctas[rank].mbarriers.issued(p.copy.mbarrier.offset, p.copy.bytes, source), p.copy.inst, cta, warp.index());
+    if (p.copy.has_mbarrier) fail(ctas[p.copy.mbarrier_rank(rank)].mbarriers.issued(p.copy.mbarrier.offset, p.copy.bytes, source), p.copy.inst, cta, warp.index());
   }
   if (order_ == AsyncOrder::random && p.copy.stale && coin()) p.copy.stale.reset();
   p.copy.id = p.copy.has_mbarrier ? 0 : warp.bulk.issue(p.copy.lane);
@@ -75,14 +85,58 @@ void FunctionalCluster::issue_bulk(Cta& cta, Warp& warp, const BulkCopy& issued)
   else pending_.push_back(std::move(p));
 }
 
+void FunctionalCluster::issue_tensor(Cta& cta, Tcgen05Op op) {
+  auto& queue = tensor_[Cluster::tensor_queue(op)];
+  if (order_ == AsyncOrder::random && op.stale && coin()) op.stale.reset();
+  queue.push_back({std::move(op), &cta});
+  if (order_ == AsyncOrder::eager || (order_ == AsyncOrder::random && coin()))
+    while (complete_tensor(queue)) {}
+}
+
+void FunctionalCluster::issue_cancel(Cta& cta, Warp& warp) {
+  ++events;
+  const PendingCancel p{warp.ctx.fx.cancel, source_of(cta, warp, warp.last_inst(), MbarrierSource::Kind::bulk), &cta};
+  for (uint32_t m = p.targets(ctas.size()); m; m &= m - 1) {
+    Cta& target = ctas[static_cast<size_t>(std::countr_zero(m))];
+    target.shared.fly(p.cancel.response.offset, LaunchResponse::kBytes);
+    fail(target.mbarriers.issued(p.cancel.mbarrier.offset, LaunchResponse::kBytes, p.source), p.source.inst, cta, p.source.warp);
+  }
+  cancels_.push_back(p);
+  if (order_ == AsyncOrder::eager || (order_ == AsyncOrder::random && coin()))
+    while (answer_cancel()) {}
+}
+
 // ---- completion ----
+
+bool FunctionalCluster::answer_cancel() {
+  if (cancels_.empty()) return false;
+  ++events;
+  const PendingCancel p = cancels_.front();
+  cancels_.pop_front();
+  const LaunchResponse response = LaunchResponse::of(take_cluster_());
+  for (uint32_t m = p.targets(ctas.size()); m; m &= m - 1) {
+    Cta& target = ctas[static_cast<size_t>(std::countr_zero(m))];
+    land_response(response, p.cancel.response.offset, target.shared);
+    fail(target.mbarriers.complete(p.cancel.mbarrier.offset, LaunchResponse::kBytes, p.source), p.source.inst, *p.cta, p.source.warp);
+  }
+  return true;
+}
+
+bool FunctionalCluster::complete_tensor(std::deque<PendingTensor>& queue) {
+  if (queue.empty()) return false;
+  ++events;
+  const PendingTensor next = std::move(queue.front());
+  queue.pop_front();
+  fail(cluster.complete(next.op), next.op.index, *next.cta, next.op.warp);
+  return true;
+}
 
 void FunctionalCluster::land_in(const BulkCopy& copy, const MbarrierSource& source, Cta& target, const Cta& from) {
   target.shared.land(copy.target_offset(), copy.bytes);  // first: undefined source bytes leave theirs undefined
   if (copy.kind == BulkCopy::Kind::load) land_load(copy, global_, target.shared);
   else land_shared(copy, from.shared, target.shared);
   target.watch.landed(copy, copy.target_offset());
-  if (copy.has_mbarrier) fail(target.mbarriers.complete(copy.mbarrier.offset, copy.bytes, source), copy.inst, from, source.warp);
+  if (copy.has_mbarrier) fail(ctas[copy.mbarrier_rank(target.rank)].mbarriers.complete(copy.mbarrier.offset, copy.bytes, source), copy.inst, from, source.warp);
 }
 
 void FunctionalCluster::land(Pending p) {
@@ -113,6 +167,9 @@ size_t FunctionalCluster::land_if(F&& wanted) {
 
 void FunctionalCluster::some_complete() {
   land_if([this](const Pending&) { return coin(); });
+  while (!cancels_.empty() && coin()) answer_cancel();
+  for (auto& queue : tensor_)
+    while (coin() && complete_tensor(queue)) {}
   for (Cta& cta : ctas)
     for (Warp& warp : cta.warps)
       while (coin() && compute_wgmma(cta, warp)) {}
@@ -122,10 +179,20 @@ bool FunctionalCluster::flush() {
   const auto awaited = [this](const Pending& p) {
     return std::any_of(waiters_.begin(), waiters_.end(), [&](const Waiter& w) {
       return w.why == Control::mbarrier_wait && p.copy.has_mbarrier && w.wait.address.offset == p.copy.mbarrier.offset &&
-             (p.copy.targets() >> w.cta->rank & 1);
+             (p.copy.targets() >> w.cta->rank & 1 || p.copy.mbarrier_rank(static_cast<uint32_t>(std::countr_zero(p.copy.targets()))) == w.cta->rank);
     });
   };
   if (land_if(awaited) > 0) return true;
+  // In order of issue: the first commits first.
+  bool any = false;
+  for (auto& queue : tensor_)
+    while (!queue.empty()) {
+      const bool commit = queue.front().op.kind == Tcgen05Op::Kind::commit;
+      any |= complete_tensor(queue);
+      if (commit) break;
+    }
+  any |= answer_cancel();
+  if (any) return true;
   return land_if([](const Pending&) { return true; }) > 0;
 }
 
@@ -157,6 +224,12 @@ bool FunctionalCluster::wait_cluster(Cta& cta, Warp& warp, std::string& error) {
   return !error.empty();
 }
 
+bool FunctionalCluster::wait_tensor(Cta& cta, Warp& warp) {
+  ++events;
+  waiters_.push_back({&cta, &warp, warp.ctx.fx.lanes, Control::tensor_alloc, {}, cta.tensor->changes()});
+  return false;
+}
+
 bool FunctionalCluster::set_registers(Cta& cta, Warp& warp) {
   if (cta.set_registers(warp, static_cast<uint32_t>(warp.ctx.fx.count))) return true;
   waiters_.push_back({&cta, &warp, warp.ctx.fx.lanes, Control::register_count, {}, warp.ctx.fx.count});
@@ -176,6 +249,7 @@ bool FunctionalCluster::over(const Waiter& w) {
   switch (w.why) {
     case Control::mbarrier_wait: return w.cta->mbarriers.find(w.wait.address.offset) == nullptr || w.cta->mbarriers.ended(w.wait.address.offset, w.wait.parity);
     case Control::cluster_wait: return cluster.barrier.may_pass(w.cta->rank, w.warp->index(), w.lanes, error);
+    case Control::tensor_alloc: return w.cta->tensor->changes() != w.count;
     default: return w.cta->set_registers(*w.warp, static_cast<uint32_t>(w.count));
   }
 }

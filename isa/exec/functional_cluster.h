@@ -3,6 +3,9 @@
 #pragma once
 #include <cstdint>
 #include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
 #include <random>
 #include <vector>
 
@@ -21,10 +24,16 @@ struct AsyncFault {
 
 class FunctionalCluster {
  public:
-  FunctionalCluster(AsyncOrder order, std::mt19937_64& random, GlobalMemory& global) : order_(order), random_(random), global_(global) {}
+  /// take_cluster: gives the work of a cluster that has not started to a running one (clusterlaunchcontrol).
+  FunctionalCluster(AsyncOrder order, std::mt19937_64& random, GlobalMemory& global, std::function<std::optional<Dim3>()> take_cluster)
+      : order_(order), random_(random), global_(global), take_cluster_(std::move(take_cluster)) {}
   FunctionalCluster(FunctionalCluster&&) = default;
-  void resize(size_t size) {
+  /// uses_tensor: the kernel uses Tensor Memory.
+  void resize(size_t size, bool uses_tensor) {
     ctas.resize(size);
+    tensor_.resize(size);
+    for (Cta& cta : ctas)
+      if (uses_tensor) cta.tensor = memories_.emplace_back(std::make_unique<TensorMemory>()).get();
     for (Cta& cta : ctas) cta.watch.keep_old(order_ != AsyncOrder::eager);
   }
 
@@ -46,6 +55,9 @@ class FunctionalCluster {
   bool wait_cluster(Cta& cta, Warp& warp, std::string& error);
   bool set_registers(Cta& cta, Warp& warp);
   void lanes_exited(Cta& cta, Warp& warp, uint32_t lanes);
+  /// tcgen05.alloc found no room.
+  bool wait_tensor(Cta& cta, Warp& warp);
+  void issue_cancel(Cta& cta, Warp& warp);
 
   /// Lets warps go on whose wait is over.
   void wake();
@@ -72,6 +84,20 @@ class FunctionalCluster {
     MbarrierWait wait;
     uint64_t count;
   };
+  struct PendingTensor {
+    Tcgen05Op op;
+    Cta* cta;
+  };
+  struct PendingCancel {
+    LaunchCancel cancel;
+    MbarrierSource source;
+    const Cta* cta;
+    uint32_t targets(size_t ctas) const { return cancel.multicast ? (1u << ctas) - 1 : 1u << cancel.response.rank; }
+  };
+  void issue_tensor(Cta& cta, Tcgen05Op op);
+  bool answer_cancel();
+  /// The oldest operation of a queue takes effect. False: there is none.
+  bool complete_tensor(std::deque<PendingTensor>& queue);
   bool coin() { return random_() % 2 == 0; }
   void issue_bulk(Cta& cta, Warp& warp, const BulkCopy& copy);
   void land(Pending pending);
@@ -86,7 +112,11 @@ class FunctionalCluster {
   AsyncOrder order_;
   std::mt19937_64& random_;
   GlobalMemory& global_;
+  std::function<std::optional<Dim3>()> take_cluster_;
   std::deque<Pending> pending_;
+  std::deque<PendingCancel> cancels_;
+  std::vector<std::deque<PendingTensor>> tensor_;        // by Cluster::tensor_queue
+  std::vector<std::unique_ptr<TensorMemory>> memories_;  // by rank; empty: the kernel does not use it
   std::vector<Waiter> waiters_;
   AsyncFault fault_;
 };

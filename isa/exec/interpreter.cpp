@@ -26,7 +26,7 @@ class Interpreter {
     total_ = launch_.grid.count();
     const uint64_t size = launch_.cluster.count(), clusters = total_ / size;
     const uint64_t resident = std::min<uint64_t>(std::max<uint64_t>(1, options_.resident_ctas / size), clusters);
-    for (uint64_t i = 0; i < resident; ++i) slots_.emplace_back(options_.order, random_, global_).resize(size);
+    for (uint64_t i = 0; i < resident; ++i) slots_.emplace_back(options_.order, random_, global_, [this] { return take_cluster(); }).resize(size, program_.tensor_memory);
     used_.assign(slots_.size(), false);
     for (size_t i = 0; i < slots_.size(); ++i) start_next(i);
     while (!failed_ && done_ < total_) {
@@ -53,6 +53,16 @@ class Interpreter {
       c.ctas[rank].start(program_, launch_, global_, cta_of_cluster(launch_, next_ / c.ctas.size(), rank), static_cast<uint32_t>(slot), true);
     next_ += c.ctas.size();
     c.begin();
+  }
+
+  /// clusterlaunchcontrol: the first CTA of a cluster that will not run.
+  std::optional<Dim3> take_cluster() {
+    if (next_ >= total_) return std::nullopt;
+    const uint64_t size = launch_.cluster.count();
+    const Dim3 first = cta_of_cluster(launch_, next_ / size, 0);
+    next_ += size;
+    done_ += size;
+    return first;
   }
 
   bool run_cluster(size_t slot) {
@@ -199,6 +209,9 @@ class Interpreter {
         warp.async.arrive_on(fx.lanes, static_cast<uint32_t>(fx.count), fx.flag);
         arrivals(cta, warp);
         return !failed_;
+      case Control::tensor_alloc: goes_on = c.wait_tensor(cta, warp); break;
+      case Control::launch_cancel: c.issue_cancel(cta, warp); break;
+      case Control::tensor_wait: break;  // loads and stores have taken effect
       case Control::sleep: return true;
       default: fail(fault_diagnostic(module_, launch_, cta, warp)); return false;
     }

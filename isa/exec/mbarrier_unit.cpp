@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "isa/exec/shared_watch.h"
+#include "isa/exec/tensor_watch.h"
 
 namespace tcsim::isa {
 namespace {
@@ -53,6 +54,7 @@ bool MbarrierUnit::passed(uint32_t offset, uint32_t warp, uint32_t lanes) {
   Record* record = find(offset);
   if (record == nullptr) return false;
   record->seen = record->phase;
+  if (TensorWatch* tensor = watch_->tensor_watch()) tensor->passed(rank_, warp, offset, record->phase);
   for (Record::Passed& p : record->passed) {
     if (p.warp != warp) continue;
     const bool again = p.phase == record->phase && (p.lanes & lanes) != 0 && record->in_flight > 0;
@@ -145,6 +147,7 @@ MbarrierError MbarrierUnit::arrive(uint32_t offset, const MbarrierArrival& a, Mb
   m.pending -= a.count;
   // An arrival releases what its warp did before, to those who can know of the barrier.
   if (source.rank == rank_ && watch_->published(record.init_warp) != record.init_publishes) watch_->publish(source.warp);
+  if (TensorWatch* tensor = watch_->tensor_watch(); tensor != nullptr && source.rank != rank_ && source.kind == MbarrierSource::Kind::thread) tensor->publish(source.rank, source.warp);
   if (a.drop) m.expected -= std::min(m.expected, a.count);
   MbarrierError e = settle(offset, record, m);
   store_mbarrier(*shared_, offset, m);

@@ -25,7 +25,7 @@ struct MbarrierError {
 
 /// Who acts on a barrier.
 struct MbarrierSource {
-  enum class Kind : uint8_t { thread, bulk, cp_async, store } kind = Kind::thread;
+  enum class Kind : uint8_t { thread, bulk, cp_async, store, tensor } kind = Kind::thread;
   uint8_t rank = 0;    // CTA in the cluster
   uint16_t warp = 0;
   uint32_t inst = 0;   // index in the kernel

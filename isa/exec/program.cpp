@@ -17,10 +17,14 @@ bool uses_async_proxy(const Kernel& kernel) {
   return std::any_of(kernel.insts.begin(), kernel.insts.end(), [](const Inst& inst) {
     switch (inst.op) {
       case Op::cp_async_bulk: case Op::cp_async_bulk_tensor: case Op::cp_reduce_async_bulk: case Op::cp_reduce_async_bulk_tensor:
-      case Op::wgmma_mma: case Op::wgmma_mma_sp: return true;
+      case Op::wgmma_mma: case Op::wgmma_mma_sp: case Op::tcgen05_mma: case Op::tcgen05_cp: return true;
       default: return false;
     }
   });
+}
+
+bool uses_tensor_memory(const Kernel& kernel) {
+  return std::any_of(kernel.insts.begin(), kernel.insts.end(), [](const Inst& inst) { return inst.op >= Op::tcgen05_alloc && inst.op <= Op::tcgen05_fence; });
 }
 
 }  // namespace
@@ -30,6 +34,7 @@ void finish_program(Program& program) {
   program.slice = std::make_shared<const ValueSlice>(value_slice(kernel));
   program.wgmma_registers = WgmmaRegisters::of(kernel);
   program.async_proxy = uses_async_proxy(kernel);
+  program.tensor_memory = uses_tensor_memory(kernel);
   program.entries.clear();
   program.timing_entries.clear();
   program.entry_first.assign(1, 0);

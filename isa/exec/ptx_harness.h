@@ -22,7 +22,7 @@ namespace tcsim::isa {
 
 struct PtxHarness {
   static constexpr uint32_t kWords = 16;  // output words a thread
-  Dim3 grid{1, 1, 1}, block{32, 1, 1};
+  Dim3 grid{1, 1, 1}, block{32, 1, 1}, cluster{1, 1, 1};
   uint32_t n = 0, dynamic_smem = 0;
   std::string target = "sm_80", version = "8.4", globals;
   std::vector<uint32_t> in = std::vector<uint32_t>(256, 0);
@@ -63,6 +63,7 @@ struct PtxHarness {
     LaunchInfo launch;
     launch.grid = grid;
     launch.block = block;
+    launch.cluster = cluster;
     launch.dynamic_smem_bytes = dynamic_smem;
     launch.generation = static_cast<uint8_t>(generation);
     launch.params.resize(kernel->param_bytes);

@@ -102,7 +102,7 @@ Diagnostic async_fault_diagnostic(const Module& module, const Kernel& kernel, co
 void HazardLog::add(const Cta& cta, Warp& warp) {
   Effects& fx = warp.ctx.fx;
   for (HazardFinding& f : fx.findings) {
-    Entry& e = entries_[{f.inst, f.kind}];
+    Entry& e = entries_[{f.inst, f.named ? uint8_t{kFindings} : uint8_t{f.kind}}];  // one named kind an instruction
     if (e.count++ != 0) continue;
     e.cta = cta.id;
     e.warp = f.warp;
@@ -156,7 +156,7 @@ void HazardLog::report(const Module& module, const Kernel& kernel, Diagnostics& 
       if (left > 1) more = fmt::format("; so do {} more instructions", left - 1);
       left = 0;
     }
-    diags.warning(kind_of(key.second), place_of(module, inst),
+    diags.warning(e.lane < 0 && e.finding.named ? e.finding.named : kind_of(key.second), place_of(module, inst),
                   fmt::format("'{}'{} {}: {} time{}, first {}CTA {} warp {}{}{}", brief(inst), source_note(module, inst), what, e.count, e.count == 1 ? "" : "s",
                               e.where.empty() ? "in " : "at " + e.where + ", ", str(e.cta), e.warp, e.lane >= 0 ? fmt::format(" lane {}", e.lane) : "", more));
   }

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "isa/exec/mbarrier_unit.h"
+#include "isa/exec/tensor_watch.h"
 #include "isa/exec/warp.h"
 #include "isa/layout/tensor_map.h"
 
@@ -47,8 +48,10 @@ StaleView::~StaleView() {
   for (const auto& granule : now_.granules) std::memcpy(memory_->data() + granule.offset, granule.bytes.data(), granule.bytes.size());
 }
 
-void SharedWatch::start(bool on, uint32_t bytes, const std::vector<Warp>& warps) {
+void SharedWatch::start(bool on, uint32_t bytes, const std::vector<Warp>& warps, uint32_t rank) {
   on_ = on;
+  rank_ = rank;
+  tensor_watch_ = nullptr;
   warps_ = &warps;
   publishes_.assign(warps.size(), 0);
   if (!on) return;
@@ -64,6 +67,7 @@ void SharedWatch::start(bool on, uint32_t bytes, const std::vector<Warp>& warps)
   loads_.clear();
   stores_.clear();
   last_loads_.clear();
+  tensor_reads_.clear();
 }
 
 void SharedWatch::forget(std::vector<Flight>& flights, const BulkCopy& copy, uint32_t offset) {
@@ -109,7 +113,7 @@ void SharedWatch::writes(ExecContext& ctx, uint32_t inst, uint32_t mask, const u
       for (uint32_t m = mask; m; m &= m - 1)
         if (const uint32_t at = offset[std::countr_zero(m)]; overlap(at, bytes, f.offset, f.bytes))
           return ctx.find({kOverwriteInFlight, inst, ctx.warp_index, f.inst, f.warp, at, "overwrites bytes that {}, still in flight, has not read"});
-  const bool busy = std::any_of(warps_->begin(), warps_->end(), [](const Warp& w) { return !w.wgmma.empty(); });
+  const bool busy = !tensor_reads_.empty() || std::any_of(warps_->begin(), warps_->end(), [](const Warp& w) { return !w.wgmma.empty(); });
   if (!busy) return;
   for (uint32_t m = mask; m; m &= m - 1)
     if (check_wgmma_readers(ctx, inst, offset[std::countr_zero(m)], bytes)) return;
@@ -146,6 +150,7 @@ void SharedWatch::note_publication(Run run) {
 void SharedWatch::publish(uint32_t warp) {
   if (warp >= publishes_.size()) return;
   ++publishes_[warp];
+  if (tensor_watch_ != nullptr) tensor_watch_->publish(rank_, warp);
   if (!on_ || dirty_[warp].empty()) return;
   for (const Run& run : dirty_[warp]) {
     for (uint32_t g = run.first; g < run.first + run.count; ++g)
@@ -183,8 +188,7 @@ void SharedWatch::check_flights(ExecContext& ctx, uint32_t inst, const std::vect
                          "reads bytes that {}, still in flight, will write: a wait for its mbarrier is missing"});
 }
 
-void SharedWatch::check_undefined(ExecContext& ctx, uint32_t inst, const std::vector<WgmmaRead>& runs) {
-  const WindowMemory& shared = *ctx.shared;
+void SharedWatch::check_undefined(ExecContext& ctx, uint32_t inst, const std::vector<WgmmaRead>& runs, const WindowMemory& shared) {
   for (const WgmmaRead& run : runs) {
     if (!shared.is_undefined(run.offset, run.bytes)) continue;
     uint32_t at = run.offset;
@@ -232,7 +236,38 @@ void SharedWatch::wgmma(ExecContext& ctx, WgmmaIssue& issue) {
   wgmma_reads(issue, runs_);
   check_flights(ctx, issue.index, runs_);
   issue.stale = check_fences(ctx, issue.index, runs_);
-  if (ctx.values_known) check_undefined(ctx, issue.index, runs_);
+  if (ctx.values_known) check_undefined(ctx, issue.index, runs_, *ctx.shared);
+}
+
+void SharedWatch::check_swizzle(ExecContext& ctx, uint32_t inst, const std::vector<WgmmaRead>& runs) {
+  uint8_t seen = 0;  // a bit an operand: its first run tells
+  for (const WgmmaRead& run : runs) {
+    if (seen >> run.operand & 1 || run.offset / kBlock >= blocks_.size()) continue;
+    seen = static_cast<uint8_t>(seen | 1u << run.operand);
+    const Block& block = blocks_[run.offset / kBlock];
+    if (block.mode == 0) continue;
+    const uint32_t bytes = pattern_bytes(static_cast<TensorMap::Swizzling>(block.mode - 1));
+    if (bytes != 255 && bytes != run.swizzle_bytes)
+      ctx.find({kSwizzleMismatch, inst, ctx.warp_index, block.inst, block.warp, run.offset,
+                fmt::format("reads with another swizzle than {{}} wrote: TMA wrote {}, the descriptor reads {}", pattern_name(bytes), pattern_name(run.swizzle_bytes))});
+  }
+}
+
+void SharedWatch::tensor(ExecContext& ctx, const Tcgen05Op& op, uint32_t issuer, const WindowMemory& memory, const std::vector<WgmmaRead>& runs,
+                         std::shared_ptr<const StaleBytes>* stale) {
+  if (!on_ || runs.empty()) return;
+  TensorReads reads{issuer, op.id, op.index, op.warp, ~0u, 0, runs};
+  for (const WgmmaRead& run : runs) reads.begin = std::min(reads.begin, run.offset), reads.end = std::max(reads.end, run.offset + run.bytes);
+  check_swizzle(ctx, op.index, runs);
+  if (std::any_of(loads_.begin(), loads_.end(), [&](const Flight& f) { return overlap(reads.begin, reads.end - reads.begin, f.offset, f.bytes); })) check_flights(ctx, op.index, runs);
+  auto old = check_fences(ctx, op.index, runs);
+  if (stale != nullptr) *stale = std::move(old);
+  if (ctx.values_known) check_undefined(ctx, op.index, runs, memory);
+  tensor_reads_.push_back(std::move(reads));
+}
+
+void SharedWatch::tensor_waited(uint32_t issuer, uint64_t id) {
+  std::erase_if(tensor_reads_, [&](const TensorReads& r) { return r.issuer == issuer && r.id <= id; });
 }
 
 void SharedWatch::bulk_reads(ExecContext& ctx, uint32_t inst, BulkCopy& copy) {
@@ -246,7 +281,21 @@ void SharedWatch::bulk_reads(ExecContext& ctx, uint32_t inst, BulkCopy& copy) {
 // ---- the asynchronous proxy writes ----
 
 /// True when something was found.
+bool SharedWatch::check_tensor_readers(ExecContext& ctx, uint32_t inst, uint32_t offset, uint32_t bytes) {
+  for (const TensorReads& reads : tensor_reads_) {
+    if (!overlap(offset, bytes, reads.begin, reads.end - reads.begin)) continue;
+    for (const WgmmaRead& run : reads.runs) {
+      if (!overlap(run.offset, run.bytes, offset, bytes)) continue;
+      ctx.find({kOverwriteInFlight, inst, ctx.warp_index, reads.inst, reads.warp, std::max(offset, run.offset),
+                "overwrites bytes that {} reads, and nobody has waited for a tcgen05.commit after it: they were released too early"});
+      return true;
+    }
+  }
+  return false;
+}
+
 bool SharedWatch::check_wgmma_readers(ExecContext& ctx, uint32_t inst, uint32_t offset, uint32_t bytes) {
+  if (!tensor_reads_.empty() && check_tensor_readers(ctx, inst, offset, bytes)) return true;
   std::vector<WgmmaRead> runs;
   for (const Warp& warp : *warps_)
     for (size_t i = 0; i < warp.wgmma.size(); ++i) {
@@ -277,7 +326,7 @@ void SharedWatch::check_overwrite(ExecContext& ctx, uint32_t inst, uint32_t offs
 
 /// Bytes that an earlier copy brought and that nobody can have used: no thread has waited for the phase that they completed.
 void SharedWatch::check_unread(ExecContext& ctx, uint32_t inst, const BulkCopy& copy, uint32_t offset) {
-  if (!copy.has_mbarrier || copy.mbarrier.rank != ctx.cluster_rank || copy.multicast) return;
+  if (!copy.has_mbarrier || copy.mbarrier.rank != ctx.cluster_rank || copy.multicast || copy.pair_mbarrier) return;
   const MbarrierUnit::Record* record = ctx.mbarriers->find(copy.mbarrier.offset);
   if (record == nullptr) return;
   const auto it = last_loads_.find(offset);

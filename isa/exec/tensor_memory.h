@@ -25,6 +25,9 @@ struct TensorAllocation {
   uint32_t column = 0, columns = 0;
   uint64_t pair = 0;
   uint32_t inst = 0, warp = 0;  // tcgen05.alloc
+
+  /// What is wrong when the CTA ends with it.
+  std::string not_freed() const;
 };
 
 class TensorMemory {

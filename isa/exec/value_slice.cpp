@@ -15,6 +15,8 @@ bool has_destination(const Inst& inst) {
     case Op::trap: case Op::brkpt: case Op::pmevent: case Op::label_nop: case Op::stackrestore: case Op::setmaxnreg:
     case Op::wmma_store: case Op::stmatrix: case Op::fence_proxy: case Op::barrier_cluster_arrive: case Op::barrier_cluster_wait:
     case Op::wgmma_fence: case Op::wgmma_commit: case Op::wgmma_wait: case Op::cp_async_bulk_commit: case Op::cp_async_bulk_wait:
+    case Op::tcgen05_alloc: case Op::tcgen05_dealloc: case Op::tcgen05_relinquish: case Op::tcgen05_st: case Op::tcgen05_wait: case Op::tcgen05_cp:
+    case Op::tcgen05_shift: case Op::tcgen05_mma: case Op::tcgen05_commit: case Op::tcgen05_fence: case Op::clusterlaunchcontrol_try_cancel:
       return false;
     default:
       // mbarrier.arrive has a form without the state.
@@ -38,6 +40,8 @@ std::pair<int, int> critical_groups(const Inst& inst) {
     case Op::mbarrier_try_wait: case Op::mbarrier_pending_count: case Op::alloca: case Op::stackrestore:
     case Op::cp_async_bulk: case Op::cp_async_bulk_tensor: case Op::cp_reduce_async_bulk: case Op::cp_reduce_async_bulk_tensor:
     case Op::cp_async_bulk_prefetch: case Op::cp_async_bulk_prefetch_tensor: case Op::tensormap_replace: case Op::tensormap_cp_fenceproxy:
+    case Op::tcgen05_alloc: case Op::tcgen05_dealloc: case Op::tcgen05_cp: case Op::tcgen05_shift: case Op::tcgen05_mma: case Op::tcgen05_commit:
+    case Op::clusterlaunchcontrol_try_cancel:
       return {0, n};
     case Op::wgmma_mma: case Op::wgmma_mma_sp: return {2, n};  // B's descriptor and scale-d; A's registers or descriptor: below
     default: return {n, n};
@@ -46,7 +50,8 @@ std::pair<int, int> critical_groups(const Inst& inst) {
 
 bool is_wgmma(Op op) { return op == Op::wgmma_mma || op == Op::wgmma_mma_sp; }
 
-bool is_matrix_product(Op op) { return op == Op::mma || op == Op::mma_sp || op == Op::wmma_mma || is_wgmma(op); }
+/// Their results are matrix results, wherever they come from: tcgen05.ld's lie in Tensor Memory.
+bool is_matrix_product(Op op) { return op == Op::mma || op == Op::mma_sp || op == Op::wmma_mma || op == Op::tcgen05_ld || is_wgmma(op); }
 
 /// Instructions that act on more than their destinations: they run whether or not a result is needed.
 bool has_effect(Op op) {
@@ -62,7 +67,7 @@ bool has_effect(Op op) {
 bool moves_data(Op op) {
   switch (op) {
     case Op::ld: case Op::ldu: case Op::st: case Op::atom: case Op::red: case Op::wmma_load: case Op::wmma_store:
-    case Op::ldmatrix: case Op::stmatrix: case Op::cp_async: return true;
+    case Op::ldmatrix: case Op::stmatrix: case Op::cp_async: case Op::tcgen05_ld: case Op::tcgen05_st: return true;
     default: return false;
   }
 }
@@ -89,10 +94,57 @@ struct Spaces {
   }
 };
 
+/// Loads from shared memory that read just what tcgen05.alloc or clusterlaunchcontrol.try_cancel stored, which always run. So that such
+/// a load does not make all of shared memory needed, addresses are compared as expressions: a register that is defined once, plus a
+/// constant.
+class AddressSlots {
+ public:
+  AddressSlots(const Kernel& kernel, const std::vector<InstUses>& uses) : kernel_(kernel), definition_(kernel.slot_count, kNone) {
+    for (uint32_t i = 0; i < uses.size(); ++i)
+      for (const Operand* d : uses[i].defs)
+        if (d->kind == Operand::Kind::reg) definition_[static_cast<size_t>(d->slot)] = definition_[static_cast<size_t>(d->slot)] == kNone ? i : kMany;
+    for (const Inst& inst : kernel.insts)
+      if (inst.op == Op::tcgen05_alloc || inst.op == Op::clusterlaunchcontrol_try_cancel) slots_.push_back(resolve(inst.operand(0)));
+  }
+  bool read_by(const Inst& inst) const {
+    if (slots_.empty() || inst.op != Op::ld || inst.space != Space::shared) return false;
+    const Address at = resolve(inst.operand(1));
+    return std::any_of(slots_.begin(), slots_.end(), [&](const Address& a) { return a.slot == at.slot && a.offset == at.offset; });
+  }
+
+ private:
+  static constexpr uint32_t kNone = ~0u, kMany = ~0u - 1;
+  struct Address { int32_t slot = -1; int64_t offset = 0; };  // slot -1: the constant
+
+  Address resolve(const Operand& op) const {
+    Address a{op.kind == Operand::Kind::constant ? -1 : op.slot, op.kind == Operand::Kind::reg ? 0 : op.value};
+    for (int depth = 0; a.slot >= 0 && depth < 32; ++depth) {
+      const uint32_t i = definition_[static_cast<size_t>(a.slot)];
+      if (i == kNone || i == kMany || kernel_.insts[i].guard >= 0) break;
+      const Inst& d = kernel_.insts[i];
+      const bool copies = d.op == Op::mov || d.op == Op::cvt, adds = d.op == Op::add && d.operand(2).kind == Operand::Kind::constant;
+      if ((!copies && !adds) || d.group(0).size() != 1 || d.group(1).size() != 1) break;
+      const Operand& from = d.operand(1);
+      if (from.kind != Operand::Kind::reg && from.kind != Operand::Kind::constant) break;
+      if (adds) a.offset += d.operand(2).value;
+      if (from.kind == Operand::Kind::constant) a.offset += from.value;
+      a.slot = from.kind == Operand::Kind::constant ? -1 : from.slot;
+    }
+    return a;
+  }
+
+  const Kernel& kernel_;
+  std::vector<uint32_t> definition_;
+  std::vector<Address> slots_;
+};
+
 class Slicer {
  public:
   explicit Slicer(const Kernel& kernel) : kernel_(kernel) {
     for (const Inst& inst : kernel.insts) uses_.push_back(uses_of(inst));
+    const AddressSlots slots(kernel, uses_);
+    for (size_t i = 0; i < uses_.size(); ++i)
+      if (slots.read_by(kernel.insts[i])) uses_[i].from = Space::none;
     slice_.tag_count = kernel.slot_count + kernel.pred_count + 1;
     needed_.assign(slice_.tag_count, 0);
     unknown_.assign(slice_.tag_count, 0);
@@ -183,7 +235,7 @@ class Slicer {
       } else {
         run = TimingRun::skip;
       }
-      const bool idle = !data && moves_data(inst.op) && is_data_space(inst.space);
+      const bool idle = !data && moves_data(inst.op) && (is_data_space(inst.space) || inst.op == Op::tcgen05_ld || inst.op == Op::tcgen05_st);
       if (idle) run = critical_unknown(i) ? TimingRun::checked : TimingRun::addresses;
       if (run == TimingRun::checked) fill_checks(i, idle);
     }

@@ -5,6 +5,7 @@
 
 #include "isa/exec/cta.h"
 #include "isa/exec/ptx_harness.h"
+#include "isa/exec/tensor_memory.h"
 
 namespace tcsim::isa {
 namespace {
@@ -18,9 +19,12 @@ struct TimingRunResult {
 
 class TimingMode : public testing::Test {
  protected:
-  void load(const std::string& body) {
+  void load(const std::string& body, const char* target = "sm_80") {
     Diagnostics diags;
-    module = load_module("t.ptx", PtxHarness().text(body), diags);
+    PtxHarness harness;
+    harness.target = target;
+    harness.version = "9.0";
+    module = load_module("t.ptx", harness.text(body), diags);
     ASSERT_FALSE(diags.has_errors()) << diags.all()[0].str();
     program = identity_program(module->kernels[0]);
   }
@@ -41,6 +45,8 @@ class TimingMode : public testing::Test {
     std::memcpy(launch.params.data() + kernel.params[0].offset, &out, 8);
     std::memcpy(launch.params.data() + kernel.params[1].offset, &in, 8);
     Cta cta;
+    TensorMemory tensor;
+    cta.tensor = &tensor;
     cta.start(program, launch, memory, {0, 0, 0}, 0, false);
     Warp& warp = cta.warps[0];
     TimingRunResult r;
@@ -89,6 +95,25 @@ TEST_F(TimingMode, AValueThatDecidesABranchIsLoadedAndChecked) {
   EXPECT_TRUE(program.slice->shared_needed);
   EXPECT_EQ(of("ld.shared"), TimingRun::checked);
   EXPECT_EQ(run().last, Control::next);
+}
+
+// The address of Tensor Memory is needed, and goes through shared memory; the data of the same shared memory are not.
+TEST_F(TimingMode, TensorMemoryAddressesAreKnown) {
+  load(R"(
+    .shared .align 16 .b8 s[1024]; .shared .align 4 .b32 slot;
+    mov.u32 %r1, slot; mov.u32 %r2, s; mad.lo.u32 %r3, %tid_x, 16, %r2; cvt.rn.f32.u32 %f1, %tid_x; st.shared.f32 [%r3], %f1;
+    tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [%r1], 64; add.u32 %r4, %r1, 0; ld.shared.b32 %r5, [%r4];
+    tcgen05.st.sync.aligned.32x32b.x1.b32 [%r5], {%f1}; tcgen05.wait::st.sync.aligned;
+    tcgen05.ld.sync.aligned.32x32b.x1.b32 {%r6}, [%r5]; tcgen05.wait::ld.sync.aligned; add.u32 %r7, %r6, 1; st.global.u32 [%out], %r7;
+    tcgen05.dealloc.cta_group::1.sync.aligned.b32 %r5, 64;)", "sm_100a");
+  EXPECT_FALSE(program.slice->shared_needed);
+  EXPECT_EQ(of("tcgen05.alloc"), TimingRun::run);
+  EXPECT_EQ(of("ld.shared"), TimingRun::checked);
+  EXPECT_EQ(of("tcgen05.ld"), TimingRun::addresses);
+  EXPECT_EQ(of("tcgen05.st"), TimingRun::addresses);
+  EXPECT_EQ(of("cvt.rn"), TimingRun::skip);
+  EXPECT_EQ(of("add.u32 %r7"), TimingRun::skip);
+  EXPECT_EQ(of("st.shared"), TimingRun::addresses);
 }
 
 TEST_F(TimingMode, BranchOnAMatrixResultNeedsFullMode) {

@@ -33,6 +33,7 @@ Control Warp::handle_control(const ProgramEntry& entry, uint32_t mask) {
     case Control::wgmma_fence:
     case Control::wgmma_commit:
     case Control::cluster_arrive:
+    case Control::launch_cancel:
       ctx.fx.lanes = mask;
       advance();
       return control;
@@ -44,6 +45,7 @@ Control Warp::handle_control(const ProgramEntry& entry, uint32_t mask) {
     case Control::cluster_wait:
     case Control::register_count:
     case Control::dependents:
+    case Control::tensor_wait:
     case Control::sleep:
       ctx.fx.lanes = mask;
       if (mask != active_) {
@@ -55,6 +57,17 @@ Control Warp::handle_control(const ProgramEntry& entry, uint32_t mask) {
       ++pc_;
       // The caller may block the split before it arrives at its join, so the arrival waits for the next step().
       if (pc_ == join_pc_) special_ = pending_arrival_ = true;
+      return control;
+    case Control::tensor_alloc:  // runs again when the caller unblocks it
+      ctx.fx.lanes = mask;
+      if (mask != active_) {
+        const uint32_t others = active_ & ~mask;
+        active_ = mask;
+        split_off(others, pc_ + 1, 0);
+      }
+      last_active_ = mask;
+      resume_ = static_cast<uint32_t>(&entry - (entries_ + first_[pc_]));
+      special_ = resume_ != 0;
       return control;
     case Control::trap:
       ctx.fx.lanes = mask;

@@ -167,7 +167,7 @@ void Warp::run_timing(const ProgramEntry& entry, uint32_t mask) {
   }
   if (mask == 0) return;
   const bool matrix = inst.op == Op::mma || inst.op == Op::mma_sp || inst.op == Op::wmma_mma;
-  const bool wgmma = inst.op == Op::wgmma_mma || inst.op == Op::wgmma_mma_sp;  // only recorded
+  const bool wgmma = inst.op == Op::wgmma_mma || inst.op == Op::wgmma_mma_sp || inst.op == Op::tcgen05_ld;  // recorded, and its results unknown
   bool result_unknown = matrix || unknown(checks.data);
   ctx.addresses_only = checks.idle;
   if (matrix) {

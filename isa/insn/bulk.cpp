@@ -128,10 +128,11 @@ void run_tensor_load(ExecContext& ctx, const Inst& inst, uint32_t mask) {
   const bool own = inst.flags & kOwnCta, offsets = inst.flags & kOffsets;
   issue_lanes(ctx, inst, mask, Kind::load, [&](BulkIssue& issue) {
     BulkCopy& copy = issue.copy;
+    copy.pair_mbarrier = inst.flags & kPair;
     return issue.tensor(inst.group(1), offsets ? inst.group(3) : std::span<const Operand>{}, inst.flags & kIm2col) &&
            issue.shared(inst.operand(0), own, copy.shared, "destination") &&
            (!(inst.flags & kMulticast) || issue.mask(inst.operand(offsets ? 4 : 3))) && issue.destination(shared_alignment(*copy.map)) &&
-           issue.mbarrier(inst.operand(2), copy.shared, own);
+           issue.mbarrier(inst.operand(2), copy.shared, own && !copy.pair_mbarrier);
   });
 }
 
@@ -266,7 +267,9 @@ std::string bind_tensor(Inst& inst, const Decoded& d, int group) {
 
 std::string bind_tensor_load(Inst& inst, const Decoded& d) {
   describe_bulk(inst, &run_tensor_load, d.has("shared::cta") ? Space::shared : Space::shared_cluster);
-  inst.flags = d.has("shared::cta") ? kOwnCta : 0;
+  inst.flags = (d.has("shared::cta") ? kOwnCta : 0) | (d.has("cta_group::2") ? kPair : 0);
+  if (!d.value("cta_group").empty() && d.module && (d.module->sm < 100 || d.module->sm >= 120 || !d.module->arch_specific))
+    return fmt::format("target {} does not have .cta_group, expected sm_100a", d.module->target);
   if (auto e = bind_tensor(inst, d, 1); !e.empty()) return e;
   if (auto e = expect_addresses(inst, {0, 2}); !e.empty()) return e;
   return bind_extras(inst, d, 3);

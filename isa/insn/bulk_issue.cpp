@@ -88,8 +88,8 @@ bool BulkIssue::mbarrier(const Operand& op, const SharedAddress& destination, bo
   if (at.offset % 8 != 0) return fault("misaligned", at.offset, fmt::format("mbarrier at offset {} is not a multiple of 8 B", at.offset));
   if (!window(at.rank).contains(at.offset, 8))
     return fault("out-of-bounds", at.offset, fmt::format("mbarrier at offset {} of shared memory, which has {} bytes", at.offset, window(at.rank).size()));
-  if (at.rank == destination.rank || copy.multicast) return true;
-  return fault("barrier-misuse", at.encode(), fmt::format("the mbarrier lies in CTA {} of the cluster, the destination in CTA {}: expected the same", at.rank, destination.rank));
+  if (at.rank == destination.rank || copy.multicast || (copy.pair_mbarrier && (at.rank ^ 1) == destination.rank)) return true;
+  return fault("barrier-misuse", at.encode(), fmt::format("the mbarrier lies in CTA {} of the cluster, the destination in CTA {}: expected the same{}", at.rank, destination.rank, copy.pair_mbarrier ? " or its peer" : ""));
 }
 
 bool BulkIssue::mask(const Operand& op) {

@@ -17,6 +17,7 @@ constexpr uint32_t kIm2col = 8;      // .im2col and .im2col_no_offs: the map mus
 constexpr uint32_t kByteMask = 16;   // .cp_mask
 constexpr uint32_t kRead = 32;       // wait_group.read
 constexpr uint32_t kHint = 64;       // a cache-policy operand
+constexpr uint32_t kPair = 128;      // .cta_group::2
 }  // namespace bulk_flag
 
 /// Collects one lane's copy. Each step returns false after a fault.
