@@ -17,9 +17,6 @@
 namespace tcsim::tool {
 namespace {
 
-const std::vector<std::string> kStyles = {"simt", "wmma", "ampere", "hopper-tma", "hopper-ws", "hopper-cooperative", "hopper-pingpong"};
-const std::vector<std::string> kLaterStyles = {"volta", "turing", "blackwell", "blackwell-2cta", "blackwell-ws"};
-
 constexpr const char* kDefaultStyle = "ampere";
 
 /// "128x64x32" -> three numbers.
@@ -35,10 +32,9 @@ bool parse_cluster(const std::string& text, std::array<uint32_t, 2>& cluster) {
 
 /// What is wrong with the options alone.
 int usage(const GemmCommand& c) {
-  for (const std::string& style : kLaterStyles)
-    if (c.config.style == style) return not_in_this_release("--style " + style);
-  if (!c.config.style.empty() && std::find(kStyles.begin(), kStyles.end(), c.config.style) == kStyles.end())
-    return usage_error(fmt::format("--style '{}', expected one of {}", c.config.style, fmt::join(kStyles, " ")));
+  const std::vector<std::string>& styles = gemm::styles();
+  if (!c.config.style.empty() && std::find(styles.begin(), styles.end(), c.config.style) == styles.end())
+    return usage_error(fmt::format("--style '{}', expected one of {}", c.config.style, fmt::join(styles, " ")));
   if (c.no_run && c.emit_ptx.empty()) return usage_error("--no-run needs --emit-ptx");
   if (c.machines().empty()) return usage_error("--arch names no machine");
   if (!c.table() && !c.csv.empty()) return usage_error("--csv is for --best and for several machines");
@@ -97,16 +93,16 @@ std::vector<std::string> GemmCommand::machines() const {
 int resolve(const GemmCommand& command, const std::string& style, gemm::Config& c) {
   c = command.config;
   c.style = style;
-  // Only ldmatrix and cp.async address 16-byte pieces freely; wmma.load and the scalar kernel walk rows.
-  c.swizzle = !command.swizzle.empty() ? command.swizzle : style == "ampere" ? "xor" : "none";
-  if (c.dtype.empty()) c.dtype = style == "simt" ? "f32" : "f16";
+  // Fragment loads of mma.sync address 16-byte pieces freely; wmma.load and the scalar kernel walk rows.
+  c.swizzle = !command.swizzle.empty() ? command.swizzle : gemm::is_mma_sync_style(style) ? "xor" : "none";
+  if (c.dtype.empty()) c.dtype = style == "simt" || !c.emulate.empty() ? "f32" : "f16";
   if (c.acc.empty()) c.acc = c.dtype == "s8" || c.dtype == "u8" ? "s32" : "f32";
-  if (command.stages != 0) c.stages = command.stages;
-  const bool hopper = gemm::is_hopper_style(style);
+  c.stages = command.stages != 0 ? command.stages : gemm::default_stages(style);
+  const bool tma = gemm::is_hopper_style(style) || gemm::is_blackwell_style(style);
   if (!command.cluster.empty() && !parse_cluster(command.cluster, c.cluster)) return usage_error(fmt::format("--cluster '{}', expected XxY", command.cluster));
-  if (!hopper && c.cluster != std::array<uint32_t, 2>{1, 1}) return usage_error("--cluster is for the Hopper styles");
-  // A row of the tile of a Hopper style: 128 bytes, the widest swizzle.
-  const std::string tile = !command.tile.empty() ? command.tile : hopper ? fmt::format("128x128x{}", gemm::swizzled_row(c.dtype)) : "128x128x32";
+  if (!tma && c.cluster != std::array<uint32_t, 2>{1, 1}) return usage_error("--cluster is for the Hopper and Blackwell styles");
+  // A row of the tile of a style with TMA: 128 bytes, the widest swizzle.
+  const std::string tile = !command.tile.empty() ? command.tile : tma ? fmt::format("128x128x{}", gemm::swizzled_row(c.dtype)) : "128x128x32";
   if (!parse_tile(tile, c.tile)) return usage_error(fmt::format("--tile '{}', expected MxNxK", tile));
   return kSuccess;
 }
@@ -120,17 +116,18 @@ Action add_gemm(CLI::App& app) {
   c.dtype.clear();
   c.acc.clear();
   c.style.clear();
-  app.add_option("--dtype", c.dtype, "of A and B: f16 bf16 tf32 s8 u8 e4m3 e5m2 f32; default: f32 for simt, else f16");
+  app.add_option("--dtype", c.dtype, "of A and B: f16 bf16 tf32 s8 u8 e4m3 e5m2 f32, mxfp8 mxfp4 nvfp4 (Blackwell styles, with block scale factors); default: f32 for simt and --emulate, else f16");
+  app.add_option("--emulate", c.emulate, "ampere style: f32 as products of narrower types, 3xtf32 or bf16x9");
   app.add_option("--acc", c.acc, "accumulator: f32 f16 s32; default: s32 for integers, else f32");
   app.add_option("--layout", c.layout, "of A and B, as BLAS says it: tn nn nt tt")->capture_default_str();
-  app.add_option("--style", c.style, fmt::format("{}; default: {} on one machine; each machine's own styles with --best and on several", fmt::join(kStyles, " "), kDefaultStyle));
-  app.add_option("--tile", command->tile, "MxNxK of a CTA; default: 128x128 by 32 of K, by 128 bytes of K for the Hopper styles");
-  app.add_option("--stages", command->stages, "buffers in shared memory; default: 3")->check(CLI::Range(1, 32));
-  app.add_option("--swizzle", command->swizzle, "layout in shared memory: none padded xor; default: xor for ampere, else none");
-  app.add_option("--cluster", command->cluster, "Hopper styles: CTAs of a cluster along M and N, with multicast; default: 1x1");
+  app.add_option("--style", c.style, fmt::format("{}; default: {} on one machine; each machine's own styles with --best and on several", fmt::join(gemm::styles(), " "), kDefaultStyle));
+  app.add_option("--tile", command->tile, "MxNxK of a CTA; default: 128x128 by 32 of K, by 128 bytes of K for the Hopper and Blackwell styles");
+  app.add_option("--stages", command->stages, "buffers in shared memory; default: 3, volta and turing 2")->check(CLI::Range(1, 32));
+  app.add_option("--swizzle", command->swizzle, "layout in shared memory: none padded xor; default: xor for volta, turing and ampere, else none");
+  app.add_option("--cluster", command->cluster, "Hopper styles: CTAs of a cluster along M and N, with multicast; blackwell-ws: 2x1, pairs of CTAs; default: 1x1");
   app.add_option("--consumers", c.consumers, "hopper-ws: consumer warpgroups, 1 or 2; default: 2 when the tile has 128 rows or more");
-  app.add_option("--out", c.out, "Hopper styles: type of C: f16 bf16 f32 s32; default: that of A, f32 for tf32 and 8-bit floats, s32 for s8");
-  app.add_option("--epilogue", c.epilogue, "Hopper styles: tma (through shared memory) or direct (st.global)")->capture_default_str();
+  app.add_option("--out", c.out, "Hopper and Blackwell styles: type of C: f16 bf16 f32 s32; default: that of A, f32 for tf32 and 8-bit floats, s32 for s8");
+  app.add_option("--epilogue", c.epilogue, "Hopper and Blackwell styles: tma (through shared memory) or direct (st.global)")->capture_default_str();
   app.add_option("--setmaxnreg", c.setmaxnreg, "Hopper styles: true or false, move registers to the consumers")->capture_default_str();
   app.add_flag("--promote", c.promote, "Hopper styles, e4m3 and e5m2: add into f32 registers every 128 of K");
   app.add_option("--raster", c.raster, "persistent styles: order of tiles in a group, along m or n")->capture_default_str();

@@ -1,5 +1,7 @@
+#include "workloads/gemm/blackwell.h"
 #include "workloads/gemm/common.h"
 #include "workloads/gemm/hopper.h"
+#include "workloads/gemm/mma_sync.h"
 
 #include <algorithm>
 #include <bit>
@@ -64,7 +66,9 @@ std::string launch_text(const Config& c, const Program& p, const std::string& in
       if (map.buffer == name) return fmt::format("{{ tensormap = \"{}\" }}", map.name);
     return fmt::format("{{ buffer = \"{}\" }}", name);
   };
-  text += fmt::format("args = [{}, {}, {}, {{ i32 = {} }}, {{ i32 = {} }}, {{ i32 = {} }}]\n\n", argument("A"), argument("B"), argument("C"), c.m, c.n, c.k);
+  text += fmt::format("args = [{}, {}, {}, {{ i32 = {} }}, {{ i32 = {} }}, {{ i32 = {} }}", argument("A"), argument("B"), argument("C"), c.m, c.n, c.k);
+  const bool scaled = p.scale_block != 0;
+  text += scaled ? fmt::format(", {}, {}]\n\n", argument("SFA"), argument("SFB")) : "]\n\n";
   const bool integer = in_type == "s8" || in_type == "u8";
   const char* init = integer ? "integers" : "normal";
   const auto buffer = [&](const char* name, const std::string& type, uint32_t rows, uint32_t cols, const std::string& how, int seed) {
@@ -75,22 +79,47 @@ std::string launch_text(const Config& c, const Program& p, const std::string& in
   buffer("A", in_type, a_k_major ? c.m : c.k, a_k_major ? c.k : c.m, init, 1);
   buffer("B", in_type, b_k_major ? c.n : c.k, b_k_major ? c.k : c.n, init, 2);
   buffer("C", out_type, c.m, c.n, "poison", 0);
+  if (scaled) {  // in tiles of 128 rows x 4 factors, as tcgen05.cp and cuBLAS take them
+    buffer("SFA", p.scale_type, c.m, c.k / p.scale_block, "integers", 3);
+    buffer("SFB", p.scale_type, c.n, c.k / p.scale_block, "integers", 4);
+  }
   for (const TensorMap& map : p.tensor_maps)
-    text += fmt::format("[tensormap.{}]\nbuffer = \"{}\"\ndims = [{}]\nstrides_bytes = [{}]\nbox = [{}]\nswizzle = \"{}\"\nl2_promotion = \"128B\"\n\n", map.name, map.buffer,
-                        fmt::join(map.dims, ", "), map.stride_bytes, fmt::join(map.box, ", "), map.swizzle);
-  text += fmt::format("[check]\ngemm = {{ a = \"A\", b = \"B\", c = \"C\", trans_a = {}, trans_b = {} }}\n", !a_k_major, b_k_major);
-  const bool narrow = in_type == "e4m3" || in_type == "e5m2";
+    text += fmt::format("[tensormap.{}]\nbuffer = \"{}\"\ndims = [{}]\nstrides_bytes = [{}]\nbox = [{}]\nswizzle = \"{}\"\nl2_promotion = \"128B\"\n{}\n", map.name, map.buffer,
+                        fmt::join(map.dims, ", "), map.stride_bytes, fmt::join(map.box, ", "), map.swizzle, map.dtype.empty() ? "" : fmt::format("dtype = \"{}\"\n", map.dtype));
+  text += fmt::format("[check]\ngemm = {{ a = \"A\", b = \"B\", c = \"C\", trans_a = {}, trans_b = {}{} }}\n", !a_k_major, b_k_major,
+                      scaled ? fmt::format(", sfa = \"SFA\", sfb = \"SFB\", scale_block = {}", p.scale_block) : "");
+  const bool narrow = in_type == "e4m3" || in_type == "e5m2" || in_type == "e2m1";
+  // Emulated f32: sums in f32 that the tensor core truncates, a term at a time.
+  if (!c.emulate.empty()) return text + fmt::format("rtol = 1e-5\natol = {:g}\n", 1e-6 * c.k);
   text += integer ? "rtol = 0\natol = 0\n" : narrow || out_type == "bf16" ? "rtol = 2e-2\natol = 5e-2\n" : "rtol = 1e-2\natol = 1e-2\n";
   return text;
 }
 
+const std::vector<std::string>& styles() {
+  static const std::vector<std::string> list = {"simt", "wmma", "volta", "turing", "ampere", "hopper-tma", "hopper-ws", "hopper-cooperative", "hopper-pingpong", "blackwell", "blackwell-2cta", "blackwell-ws"};
+  return list;
+}
+
+bool is_mma_sync_style(const std::string& style) { return style == "volta" || style == "turing" || style == "ampere"; }
+uint32_t default_stages(const std::string& style) { return style == "volta" || style == "turing" ? 2 : 3; }
+
+uint32_t swizzled_row(const std::string& dtype) {
+  const auto type = blackwell_type(dtype);  // knows every type that TMA styles take
+  return type ? 128 * 8 / type->bits : 64;
+}
+
 Program generate(const Config& config, Diagnostics& diags) {
+  if (!config.emulate.empty() && config.style != "ampere") {
+    config_error(diags, fmt::format("emulation {}: the ampere style has it, not {}", config.emulate, config.style));
+    return {};
+  }
   if (is_hopper_style(config.style)) return generate_hopper(config, diags);
+  if (is_blackwell_style(config.style)) return generate_blackwell(config, diags);
   if (!check_config(config, diags)) return {};
-  if (config.style == "ampere") return generate_ampere(config, diags);
+  if (is_mma_sync_style(config.style)) return generate_mma_sync(config, diags);
   if (config.style == "wmma") return generate_wmma(config, diags);
   if (config.style == "simt") return generate_simt(config, diags);
-  config_error(diags, fmt::format("style '{}': expected simt, wmma, ampere, hopper-tma, hopper-ws, hopper-cooperative or hopper-pingpong", config.style));
+  config_error(diags, fmt::format("style '{}': expected {}", config.style, fmt::join(styles(), ", ")));
   return {};
 }
 

@@ -45,7 +45,6 @@ std::string launch_text(const Config& config, const Program& program, const std:
 bool check_config(const Config& config, Diagnostics& diags);
 void config_error(Diagnostics& diags, const std::string& text);
 
-Program generate_ampere(const Config& config, Diagnostics& diags);
 Program generate_wmma(const Config& config, Diagnostics& diags);
 Program generate_simt(const Config& config, Diagnostics& diags);
 

@@ -4,9 +4,10 @@
 //                       .swizzle = "xor", .dtype = "f16", .acc = "f32"};
 //   gemm::Program program = gemm::generate(config, diags);   // program.ptx, program.launch_toml
 //
-// Styles: simt (FFMA, shared-memory blocked), wmma (wmma.load from shared memory), ampere (cp.async in `stages` buffers,
-// ldmatrix, mma.sync), hopper-tma, hopper-ws, hopper-cooperative and hopper-pingpong (TMA, mbarriers and wgmma; hopper.h says
-// how they differ). A is row-major M x K and B is N x K ("tn": both K-major) unless layout says otherwise.
+// Styles: simt (FFMA, shared-memory blocked), wmma (wmma.load from shared memory), volta, turing and ampere (mma.sync; mma_sync.h),
+// hopper-tma, hopper-ws, hopper-cooperative and hopper-pingpong (TMA, mbarriers and wgmma; hopper.h says how they differ),
+// blackwell, blackwell-2cta and blackwell-ws (TMA, tcgen05 and Tensor Memory; blackwell.h). A is row-major M x K and B is N x K
+// ("tn": both K-major) unless layout says otherwise.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -42,11 +43,12 @@ struct Config {
   std::array<uint32_t, 2> warps{0, 0};  // warps along M and N; 0: chosen from the tile
   uint32_t stages = 3;
   std::string swizzle = "xor";  // none, padded, xor
-  std::string dtype = "f16";    // f16 bf16 tf32 s8 u8 e4m3 e5m2 f32 (simt)
+  std::string dtype = "f16";    // f16 bf16 tf32 s8 u8 e4m3 e5m2, f32 (simt, emulated), mxfp8 mxfp4 nvfp4 (Blackwell styles)
   std::string acc = "f32";      // f32, f16 (f16 only), s32 (s8, u8)
   std::string layout = "tn";    // BLAS letters for A and B: t = K-major for A, n = K-major for B
-  uint32_t sm = 80;             // target of the PTX (Hopper styles: always sm_90a)
-  // The rest holds for the Hopper styles alone.
+  std::string emulate = "";     // ampere style, f32: 3xtf32 or bf16x9
+  uint32_t sm = 80;             // target of the PTX (Hopper styles: always sm_90a; Blackwell: sm_100a)
+  // The rest holds for the Hopper and Blackwell styles.
   std::array<uint32_t, 2> cluster{1, 1};  // CTAs along M and N; A is multicast along N, B along M
   uint32_t consumers = 0;       // consumer warpgroups that share a tile of hopper-ws: 1 or 2 (0: 2 when M of the tile is 128 or more)
   std::string out = "";         // type of C: f16 bf16 f32 s32; empty: that of the operands, f32 for tf32 and 8-bit floats, s32 for s8
@@ -72,6 +74,7 @@ struct TensorMap {
   uint64_t stride_bytes = 0;
   std::array<uint32_t, 2> box{};
   std::string swizzle;  // none 32B 64B 128B
+  std::string dtype = "";  // of its elements; empty: that of the buffer
 };
 
 struct Program {
@@ -80,12 +83,20 @@ struct Program {
   std::vector<TensorMap> tensor_maps;
   uint32_t dynamic_smem_bytes = 0;
   std::vector<SharedUse> shared;
+  std::string scale_type;    // of the block scale factors, buffers SFA and SFB; empty: none
+  uint32_t scale_block = 0;  // elements of K that share a factor
 };
 
 /// Errors (kind launch-mismatch, no place) say which parameter cannot be and what could.
 Program generate(const Config& config, Diagnostics& diags);
 
+/// Names of the styles, oldest machine first.
+const std::vector<std::string>& styles();
+bool is_mma_sync_style(const std::string& style);
 bool is_hopper_style(const std::string& style);
+bool is_blackwell_style(const std::string& style);
+/// Stages that a style takes when nobody asks for others.
+uint32_t default_stages(const std::string& style);
 /// Elements of K in 128 bytes, the widest swizzled row: K of a tile unless there is a reason for another.
 uint32_t swizzled_row(const std::string& dtype);
 

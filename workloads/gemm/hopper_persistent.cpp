@@ -4,51 +4,6 @@
 
 namespace tcsim::gemm {
 
-/// Counts of tiles, in clusters: a cluster takes cluster-size tiles at once.
-void Hopper::scheduler_setup() {
-  for (std::string* r : {&tiles_m_, &tiles_n_, &tile_count_, &tile_stride_, &first_tile_}) *r = w_.reg("b32");
-  w_.comment("tile scheduler");
-  w_("div.u32 {}, {}, {};", tiles_m_, m_, c_.tile[0] * c_.cluster[0]);
-  w_("div.u32 {}, {}, {};", tiles_n_, n_, c_.tile[1] * c_.cluster[1]);
-  w_("mul.lo.u32 {}, {}, {};", tile_count_, tiles_m_, tiles_n_);
-  w_("mov.u32 {}, {};", first_tile_, clustered() ? "%clusterid.x" : "%ctaid.x");
-  w_("mov.u32 {}, {};", tile_stride_, clustered() ? "%nclusterid.x" : "%nctaid.x");
-}
-
-/// Number of a tile -> its place. Groups of `group` tiles along one dimension are walked along it first, then along the other, so
-/// that CTAs at work at one time share rows of A and of B in L2.
-Hopper::Tile Hopper::schedule(const std::string& tile) {
-  const bool along_m = c_.raster == "m";
-  const std::string &along = along_m ? tiles_m_ : tiles_n_, &across = along_m ? tiles_n_ : tiles_m_;
-  const std::string per_group = w_.reg("b32"), group = w_.reg("b32"), first = w_.reg("b32"), size = w_.reg("b32"), within = w_.reg("b32");
-  const Tile place{w_.reg("b32"), w_.reg("b32")};
-  const std::string &inner = along_m ? place.m : place.n, &outer = along_m ? place.n : place.m;
-  w_("mul.lo.u32 {}, {}, {};", per_group, across, c_.group);
-  w_("div.u32 {}, {}, {};", group, tile, per_group);
-  w_("mul.lo.u32 {}, {}, {};", first, group, c_.group);
-  w_("sub.s32 {}, {}, {};", size, along, first);
-  w_("min.u32 {0}, {0}, {1};  // the last group may be smaller", size, c_.group);
-  w_("mul.lo.u32 {}, {}, {};", within, group, per_group);
-  w_("sub.s32 {}, {}, {};", within, tile, within);
-  w_("div.u32 {}, {}, {};", outer, within, size);
-  w_("mul.lo.u32 {}, {}, {};", inner, outer, size);
-  w_("sub.s32 {0}, {1}, {0};", inner, within);
-  w_("add.s32 {0}, {0}, {1};", inner, first);
-  if (clustered()) {
-    w_("mad.lo.u32 {0}, {0}, {1}, {2};", place.m, c_.cluster[0], cluster_x_);
-    w_("mad.lo.u32 {0}, {0}, {1}, {2};", place.n, c_.cluster[1], cluster_y_);
-  }
-  return place;
-}
-
-/// The next tile of a role, `steps` strides on.
-void Hopper::persistent_step(const std::string& tile, uint32_t steps, const std::string& loop) {
-  const std::string more = w_.reg("pred");
-  w_("mad.lo.u32 {0}, {1}, {2}, {0};", tile, tile_stride_, steps);
-  w_("setp.lt.u32 {}, {}, {};", more, tile, tile_count_);
-  w_("@{} bra {};", more, loop);
-}
-
 void Hopper::persistent_producer() {
   producer_registers();
   const Walk walk = start_walk(1);

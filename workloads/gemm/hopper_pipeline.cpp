@@ -3,34 +3,6 @@
 
 namespace tcsim::gemm {
 
-/// The copies by which this CTA brings its share of an operand's tile. Offsets are those of the first peer.
-std::vector<Hopper::Box> Hopper::boxes(const Operand& o) const {
-  std::vector<Box> list;
-  if (o.k_major) {  // side by side along K, each with all rows
-    for (uint32_t i = 0; i < c_.tile[2] * t_.bytes / o.row_bytes; ++i) list.push_back({i * o.tile * o.row_bytes, 0, i * o.box_inner});
-  } else {  // side by side along M or N, each with all of K
-    for (uint32_t i = 0; i < o.tile / o.peers / 64; ++i) list.push_back({i * c_.tile[2] * 128, i * 64, 0});
-  }
-  return list;
-}
-
-Hopper::Walk Hopper::start_walk(uint32_t phase) {
-  const Walk walk{w_.reg("b32"), w_.reg("b32")};
-  w_("mov.b32 {}, 0;", walk.stage);
-  w_("mov.b32 {}, {};", walk.phase, phase);
-  return walk;
-}
-
-/// Next stage; the parity flips when the walk comes round.
-void Hopper::advance(const Walk& walk) {
-  const std::string wrap = w_.reg("pred"), flip = w_.reg("b32");
-  w_("add.s32 {0}, {0}, 1;", walk.stage);
-  w_("setp.eq.u32 {}, {}, {};", wrap, walk.stage, c_.stages);
-  w_("selp.b32 {0}, 0, {0}, {1};", walk.stage, wrap);
-  w_("selp.b32 {}, 1, 0, {};", flip, wrap);
-  w_("xor.b32 {0}, {0}, {1};", walk.phase, flip);
-}
-
 /// Passes over `count` (a register) stages that another consumer reads.
 void Hopper::skip_stages(const Walk& walk, const std::string& count) {
   const std::string rounds = w_.reg("b32"), odd = w_.reg("b32");
@@ -39,15 +11,6 @@ void Hopper::skip_stages(const Walk& walk, const std::string& count) {
   w_("and.b32 {}, {}, 1;", odd, rounds);
   w_("xor.b32 {0}, {0}, {1};", walk.phase, odd);
   w_("rem.u32 {0}, {0}, {1};", walk.stage, c_.stages);
-}
-
-/// Spins until the phase of the given parity of bars[index] is complete. cluster: arrivals came from other CTAs too.
-void Hopper::wait(const std::string& name, const std::string& bars, const std::string& index, const std::string& parity, bool cluster) {
-  const std::string address = w_.reg("b32"), done = w_.reg("pred");
-  w_("mad.lo.u32 {}, {}, 8, {};", address, index, bars);
-  w_.label(name);
-  w_("mbarrier.try_wait.parity{}.shared::cta.b64 {}, [{}], {};", cluster ? ".acquire.cluster" : "", done, address, parity);
-  w_("@!{} bra {};", done, name);
 }
 
 /// Tile coordinates of C -> first rows of A and B that this CTA loads.
@@ -108,14 +71,10 @@ void Hopper::producer_tile(const Tile& tile, const Walk& walk) {
   w_("@{} bra $producer_k;", more);
 }
 
-/// Shared-memory matrix descriptors (PTX ISA, "Matrix-descriptor format") of stage 0: address, leading and stride byte offsets in
-/// units of 16 bytes, swizzle mode in bits 62-63. K-major: rows of one swizzle span, 8 of them per stride offset; the leading
-/// offset is not used. M/N-major: 64 columns wide spans, `leading` apart, 8 rows of K per stride offset.
+/// Shared-memory matrix descriptors of stage 0.
 void Hopper::init_descriptors(const std::string& row_offset) {
   for (Operand* o : {&a_, &b_}) {
-    const uint64_t mode = o->row_bytes == 128 ? 1 : o->row_bytes == 64 ? 2 : 3;
-    const uint64_t leading = o->k_major ? 1 : c_.tile[2] * 128 / 16, stride = 8 * o->row_bytes / 16;
-    const uint64_t fields = mode << 62 | stride << 32 | leading << 16;
+    const uint64_t fields = isa::encode_wgmma_descriptor(descriptor(*o));
     const std::string address = w_.reg("b32"), wide = w_.reg("b64");
     std::string& desc = o == &a_ ? desc_a_ : desc_b_;
     desc = w_.reg("b64");
@@ -137,10 +96,7 @@ void Hopper::issue_steps(const std::string& stage_a, const std::string& stage_b,
   const std::string on = w_.reg("pred");
   w_("setp.eq.u32 {}, 0, 0;", on);
   const auto offset = [&](const Operand& o, uint32_t step, uint32_t row) {  // in 16-byte units
-    const uint32_t k_byte = step * 32;
-    const uint32_t bytes = o.k_major ? k_byte / o.row_bytes * o.tile * o.row_bytes + row * o.row_bytes + k_byte % o.row_bytes
-                                     : row / 64 * c_.tile[2] * 128 + step * instruction_k() * 128;
-    return bytes / 16;
+    return (step_offset(o, step) + (o.k_major ? row * o.row_bytes : row / 64 * c_.tile[2] * 128)) / 16;
   };
   const std::string transposed = t_.bytes == 2 ? fmt::format(", {}, {}", a_.k_major ? 0 : 1, b_.k_major ? 0 : 1) : "";
   const std::string signs = t_.accumulate == "s32" ? "" : ", 1, 1" + transposed;
