@@ -233,7 +233,7 @@ TEST_F(BadInput, UsageErrorsAreTwo) {
         "--record x", "--warm"})
     EXPECT_EQ(box_.run(std::string("run k.ptx --launch l.toml ") + options).code, 2) << options;
   for (const char* command : {"", "frob", "run", "sweep", "explain k.ptx", "layout mma.m16n8k16.f16",
-                              "replay x", "trace import x", "compare a b", "gemm --style blackwell", "arch"})
+                              "replay x", "trace import x", "compare a b", "gemm --style kepler", "arch"})
     EXPECT_EQ(box_.run(command).code, 2) << command;
   EXPECT_THAT(box_.run("sweep --arch h200").err, HasSubstr("sweep: not in this release"));
   EXPECT_EQ(box_.run("--help").code, 0);
