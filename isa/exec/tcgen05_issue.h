@@ -65,7 +65,7 @@ struct Tcgen05Touches {
 
 /// What an operation costs the machine; cycles come from the machine file.
 struct Tcgen05Work {
-  uint32_t m = 0, n = 0;         // of the whole instruction (both CTAs)
+  uint32_t m = 0, n = 0, k = 0;  // of the whole instruction (both CTAs); k of the dense problem: it computes 2 m n k operations
   uint32_t k_bytes = 0;          // dense bytes of one row of A that the tensor core works through (32 a step for full-rate kinds)
   bool a_in_tensor_memory = false, weight_stationary = false, sparse = false, scaled = false;
   std::array<uint32_t, 2> a_bytes{}, b_bytes{};  // read from the shared memory of each CTA

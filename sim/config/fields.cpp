@@ -333,6 +333,7 @@ void add_blackwell(Builder& b) {
   add("pair_half_cycles_per_column", &Tcgen05::pair_half_cycles_per_column, "cycles", 0.01, 64, "the same, cta_group::2 with M of 128");
   add("operand_bytes_per_cycle", &Tcgen05::operand_bytes_per_cycle, "B/cycle", 1, 65536,
       "of A and B read from an SM's shared memory");
+  add("port_left", &Tcgen05::port_left, "", 0.001, 1, "share of the shared-memory port that other accesses get at least");
   add("latency", &Tcgen05::latency, "cycles", 0, kBig,
       "beyond the time of A, if it is in shared memory, and of the columns: from the start of an operation to its completion");
   add("pair_latency", &Tcgen05::pair_latency, "cycles", 0, kBig, "added with cta_group::2, M of 256");

@@ -159,6 +159,7 @@ struct ClusterTiming {
 struct Tcgen05 {
   double cycles_per_column = 0, pair_half_cycles_per_column = 0;  // of D, for 32 bytes of a dense row of A
   double operand_bytes_per_cycle = 0;  // A and B from an SM's shared memory
+  double port_left = 0;            // share of the shared-memory port that other accesses get at least
   uint32_t latency = 0;            // of an operation beyond the time of A in shared memory and of the columns
   uint32_t pair_latency = 0, pair_half_latency = 0;  // added with cta_group::2 (M of 256; of 128)
   uint32_t commit_cycles = 0;      // from completion to the arrival on the mbarrier

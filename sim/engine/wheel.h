@@ -16,7 +16,7 @@ namespace tcsim::sim {
 
 /// What happens at a cycle. 16 bytes.
 struct Event {
-  enum class Kind : uint8_t { response, warp_wake, cta_start, sleep_end, tma, wgmma, wgmma_result, bulk_done, message, time_out } kind;
+  enum class Kind : uint8_t { response, warp_wake, cta_start, sleep_end, tma, wgmma, wgmma_result, bulk_done, message, time_out, tcgen05 } kind;
   uint8_t flags = 0;
   uint16_t warp = 0;
   uint32_t id = 0;

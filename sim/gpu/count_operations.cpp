@@ -60,7 +60,8 @@ void count_operations(const LoweredProgram& program, const std::vector<OpStats>&
     // wgmma counts its four warps, under gmma and under its type (shared rows of an H200: ncu's hmma and gmma are equal).
     const bool wgmma = op.timing == TimingClass::wgmma;
     if (wgmma) add(Counter::pipe_tensor, ops[i].executed), add(Counter::pipe_tensor_gmma, ops[i].executed);
-    if (wgmma || pipe == Pipe::tensor) add(tensor_counter(program.kernel->insts[op.inst].type2), ops[i].executed);
+    if (op.timing == TimingClass::tcgen05_mma) add(ops[i].kind == "i8" ? Counter::pipe_tensor_imma : Counter::pipe_tensor_hmma, ops[i].executed);
+    else if (wgmma || pipe == Pipe::tensor) add(tensor_counter(program.kernel->insts[op.inst].type2), ops[i].executed);
   }
 }
 

@@ -12,6 +12,7 @@
 
 #include "sim/gpu/count_operations.h"
 #include "sim/gpu/cta_scheduler.h"
+#include "sim/gpu/target_check.h"
 
 namespace tcsim::sim {
 namespace {
@@ -97,6 +98,9 @@ void report_deadlock(const KernelRun& run, const std::vector<std::unique_ptr<Sm>
 }
 
 void add(OpStats& to, const OpStats& from) {
+  to.operations += from.operations;
+  to.tensor_cycles += from.tensor_cycles;
+  if (to.kind.empty()) to.kind = from.kind;
   to.executed += from.executed;
   to.threads += from.threads;
   to.wavefronts += from.wavefronts;
@@ -183,6 +187,7 @@ class Simulation {
       if (collect_faults()) return false;
       exchange(sms_, memory_, requests);
       if (run_.asynchronous) exchange_messages(sms_, messages);
+      if (run_.asynchronous) answer_cancels();
       scheduler_.refill(sms_);
       tell_progress(now);
     }
@@ -228,6 +233,21 @@ class Simulation {
     for (const auto& sm : sms_)
       for (const Diagnostic& fault : sm->faults) diags_.add(fault);
     return diags_.has_errors();
+  }
+  /// In the order of arrival at the CTA scheduler.
+  void answer_cancels() {
+    std::vector<CancelRequest> all;
+    for (auto& sm : sms_) {
+      all.insert(all.end(), sm->cancel_outbox.begin(), sm->cancel_outbox.end());
+      sm->cancel_outbox.clear();
+    }
+    std::stable_sort(all.begin(), all.end(), [](const CancelRequest& a, const CancelRequest& b) { return a.cycle < b.cycle; });
+    std::vector<ClusterMessage> answers;
+    for (const CancelRequest& request : all) Sm::answer_cancel(request, isa::LaunchResponse::of(scheduler_.cancel_next()), answers);
+    for (ClusterMessage& answer : answers) {
+      Sm& to = *sms_[answer.sm];
+      to.receive(std::move(answer));
+    }
   }
   void warn_of_hazards() {
     isa::HazardLog all;
@@ -277,6 +297,7 @@ SimResult simulate(const isa::Module& module, const isa::Kernel& kernel, const i
   result.occupancy = compute_occupancy(kernel, launch, result.program.registers, machine, {module.path, kernel.line, 1}, diags);
   if (diags.has_errors()) return result;
   isa::LaunchInfo info = launch;
+  info.generation = generation_of(machine);
   info.registers_per_thread = result.occupancy.registers_per_thread;
   KernelRun run;
   run.module = &module;

@@ -64,7 +64,15 @@ void find_roofs(const SimResult& r, const isa::Kernel& kernel, const cfg::Machin
       scalar += scalar_flops(inst, threads[i]);
     }
   }
-  if (main != nullptr) {
+  const OpStats* tcgen05 = nullptr;  // the instruction that did most
+  for (const OpStats& op : r.ops) {
+    roof.flops += static_cast<double>(op.operations);
+    if (op.operations > 0 && (tcgen05 == nullptr || op.operations > tcgen05->operations)) tcgen05 = &op;
+  }
+  if (tcgen05 != nullptr && static_cast<double>(tcgen05->operations) > most) {
+    roof.peak_flops_per_cycle = static_cast<double>(tcgen05->operations) / tcgen05->tensor_cycles * m.chip.sms;
+    roof.peak_name = fmt::format("tcgen05.mma kind::{}", tcgen05->kind);
+  } else if (main != nullptr) {
     roof.peak_flops_per_cycle = peak_of(*main, r.program, kernel, m) * m.chip.sms;
     roof.peak_name = fmt::format("{} {}", is_wgmma(*main) ? "wgmma" : main->op == isa::Op::wmma_mma ? "wmma.mma" : "mma.sync", main->timing_key);
   } else {

@@ -1,4 +1,4 @@
-// Registers of wgmma are read and written while the warp runs on (PTX ISA, "Asynchronous Warpgroup Level Matrix
+// Registers of wgmma and tcgen05.ld are read and written while the warp runs on (PTX ISA, "Asynchronous Warpgroup Level Matrix
 // Instructions: wgmma.fence"): accesses to them keep their side of the fence before and of the wait after the instruction.
 #include <algorithm>
 
@@ -9,6 +9,11 @@ namespace tcsim::sim::lowering {
 namespace {
 
 using Bits = std::vector<uint8_t>;  // per register
+
+bool writes_later(const Inst& inst) { return is_wgmma(inst.op) || inst.op == Op::tcgen05_ld; }
+bool waits_for_all(const Inst& inst) {
+  return (inst.op == Op::wgmma_wait && inst.aux == 0) || (inst.op == Op::tcgen05_wait && has_mod(inst, "wait::ld"));
+}
 
 struct Sets {
   Bits d, a;
@@ -29,6 +34,7 @@ struct Sets {
   void add(const Function& fn, const Inst& inst) {
     for (const Operand& operand : inst.group(0))
       if (const int32_t reg = fn.reg_of(operand); reg >= 0) d[static_cast<size_t>(reg)] = 1;
+    if (!is_wgmma(inst.op)) return;
     for (const Operand& operand : inst.group(1))
       if (operand.kind == Operand::Kind::reg && operand.bit_width <= 32) a[static_cast<size_t>(operand.slot)] = 1;
   }
@@ -49,8 +55,8 @@ std::vector<Sets> in_flight_at_start(const Function& fn) {
       Sets now = in[b];
       for (uint32_t i = blocks[b].first; i < blocks[b].end; ++i) {
         const Inst& inst = fn.kernel.insts[i];
-        if (is_wgmma(inst.op)) now.add(fn, inst);
-        if (inst.op == Op::wgmma_wait && inst.aux == 0) now.clear();
+        if (writes_later(inst)) now.add(fn, inst);
+        if (waits_for_all(inst)) now.clear();
       }
       for (int32_t s : blocks[b].successors)
         if (s >= 0) changed |= in[static_cast<size_t>(s)].merge(now);
@@ -84,20 +90,20 @@ std::vector<Sets> upcoming_at_end(const Function& fn) {
 
 void add_async_registers(Function& fn) {
   const auto& insts = fn.kernel.insts;
-  if (std::none_of(insts.begin(), insts.end(), [](const Inst& inst) { return is_wgmma(inst.op); })) return;
+  if (std::none_of(insts.begin(), insts.end(), writes_later)) return;
   const std::vector<Sets> in = in_flight_at_start(fn), out = upcoming_at_end(fn);
   for (size_t b = 0; b < fn.kernel.blocks.size(); ++b) {
     const isa::BasicBlock& block = fn.kernel.blocks[b];
     Sets flying = in[b], upcoming = out[b];
     for (uint32_t i = block.first; i < block.end; ++i) {
       const Inst& inst = insts[i];
-      if (is_wgmma(inst.op)) flying.add(fn, inst);
-      if (inst.op != Op::wgmma_wait) continue;
-      fn.accumulators = std::max(fn.accumulators, static_cast<int32_t>(std::count(flying.d.begin(), flying.d.end(), 1)));
+      if (writes_later(inst)) flying.add(fn, inst);
+      if (inst.op != Op::wgmma_wait && !waits_for_all(inst)) continue;
+      if (inst.op == Op::wgmma_wait) fn.accumulators = std::max(fn.accumulators, static_cast<int32_t>(std::count(flying.d.begin(), flying.d.end(), 1)));
       add_missing(fn.insts[i].defs, flying.d);
       add_missing(fn.insts[i].uses, flying.d);
       add_missing(fn.insts[i].uses, flying.a);
-      if (inst.aux == 0) flying.clear();
+      if (waits_for_all(inst)) flying.clear();
     }
     for (uint32_t i = block.end; i-- > block.first;) {
       const Inst& inst = insts[i];

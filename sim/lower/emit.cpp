@@ -186,9 +186,9 @@ void Emitter::step(int32_t at, int32_t home) {
   const auto add = [&](uint32_t token, size_t from) {
     if (token != kNoToken && std::find(list.begin() + static_cast<ptrdiff_t>(from), list.end(), token) == list.end()) list.push_back(static_cast<Token>(token));
   };
-  const bool orders = op.timing == TimingClass::wgmma_fence || op.timing == TimingClass::wgmma_wait;
+  const bool orders = op.timing == TimingClass::wgmma_fence || op.timing == TimingClass::wgmma_wait || op.timing == TimingClass::tcgen05_wait;
   for (ValueId id : op.uses) {
-    if (orders || produced_by_wgmma(id)) continue;
+    if (orders || known_behind_wait(id)) continue;
     uint32_t token = token_of(id);
     for (size_t k = copies_.size(); k-- > 0;)  // copies of this very step: read their source
       if (copies_[k].to == token) token = copies_[k].from;
@@ -196,7 +196,7 @@ void Emitter::step(int32_t at, int32_t home) {
   }
   machine_op.sources = static_cast<uint8_t>(list.size());
   for (ValueId id : op.defs)
-    if (read_[id] && !produced_by_wgmma(id)) add(token_of(id), machine_op.sources);
+    if (read_[id] && !known_behind_wait(id)) add(token_of(id), machine_op.sources);
   machine_op.results = static_cast<uint8_t>(list.size() - machine_op.sources);
   for (ValueId id : op.uses) read_once(id);
   TC_CHECK(list.size() <= 255, "an operation with {} registers", list.size());
@@ -205,9 +205,9 @@ void Emitter::step(int32_t at, int32_t home) {
 }
 
 /// Registers of D become ready where the warp waits, not on the scoreboard; the tensor cores keep a chain in order.
-bool Emitter::produced_by_wgmma(ValueId id) const {
+bool Emitter::known_behind_wait(ValueId id) const {
   const int32_t op = fn_.values[id].op;
-  return op >= 0 && (fn_.ops[op].timing == TimingClass::wgmma || fn_.ops[op].timing == TimingClass::wgmma_wait);
+  return op >= 0 && behind_wait(fn_.ops[op].timing);
 }
 
 /// A commit right behind its wgmma is a flag of that instruction (.gsb0).

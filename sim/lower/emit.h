@@ -22,7 +22,7 @@ class Emitter {
   void step(int32_t op, int32_t home);
   void helper(TimingClass timing, int32_t inst);
   void helper_step(int32_t inst);
-  bool produced_by_wgmma(ValueId id) const;
+  bool known_behind_wait(ValueId id) const;
   bool join_commit(int32_t inst);
   void open_step(MachineOp& machine_op, int32_t home);
   void rider(int32_t inst);

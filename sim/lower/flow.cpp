@@ -214,7 +214,7 @@ std::vector<uint8_t> equal_in_all_lanes(Function& fn) {
     if (role.kind != MemoryKind::none) return true;
     switch (inst.op) {
       case Op::shfl: case Op::match: case Op::mma: case Op::mma_sp: case Op::wmma_mma: case Op::elect: case Op::movmatrix: case Op::wgmma_mma:
-      case Op::wgmma_mma_sp: return true;
+      case Op::wgmma_mma_sp: case Op::tcgen05_ld: return true;
       default: break;
     }
     if (fn.blocks[fn.block_of(i)].divergent) return true;

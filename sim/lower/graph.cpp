@@ -248,7 +248,7 @@ class Builder {
 
 uint32_t planned_latency(const Function& fn, const MOp& op) {
   if (op.timing == TimingClass::mma) return fn.mma_rows[op.mma_row]->latency;
-  if (op.timing == TimingClass::wgmma || op.timing == TimingClass::wgmma_wait) return 1;  // its readers are behind the wait, which blocks
+  if (behind_wait(op.timing)) return 1;
   const uint32_t latency = fn.machine.of(op.timing).latency;
   if (op.timing == TimingClass::ldg || op.timing == TimingClass::ldl || op.timing == TimingClass::atomg)
     return std::max(latency, fn.machine.l2.near_cycles);

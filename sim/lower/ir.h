@@ -124,6 +124,11 @@ void find_uniform(Function& fn);
 void collect_registers(const Function& fn, const Inst& inst, std::vector<int32_t>& defs, std::vector<int32_t>& uses);
 bool has_side_effect(const Inst& inst);
 bool is_bulk(Op op);                     // handed to the TMA engine
+inline bool is_tcgen05(Op op) { return op >= Op::tcgen05_alloc && op <= Op::tcgen05_fence; }
+/// The results of these are read behind a wait that blocks the warp until they are there.
+inline bool behind_wait(TimingClass c) {
+  return c == TimingClass::wgmma || c == TimingClass::wgmma_wait || c == TimingClass::tcgen05_ld || c == TimingClass::tcgen05_wait;
+}
 inline bool is_wgmma(Op op) { return op == Op::wgmma_mma || op == Op::wgmma_mma_sp; }
 bool reads_clock(const Inst& inst);  // keeps its place among all others
 bool has_mod(const Inst& inst, std::string_view mod);  // a modifier, without the dot

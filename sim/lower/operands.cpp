@@ -26,10 +26,10 @@ bool no_result(Op op) {
     case Op::brkpt: case Op::pmevent: case Op::label_nop: case Op::stackrestore: case Op::setmaxnreg:
     case Op::wmma_store: case Op::stmatrix: case Op::fence_proxy: case Op::barrier_cluster_arrive: case Op::barrier_cluster_wait:
     case Op::st_async: case Op::red_async: case Op::cp_async_bulk_commit: case Op::cp_async_bulk_wait:
-    case Op::wgmma_fence: case Op::wgmma_commit: case Op::wgmma_wait:
+    case Op::wgmma_fence: case Op::wgmma_commit: case Op::wgmma_wait: case Op::clusterlaunchcontrol_try_cancel:
       return true;
     default:
-      return is_bulk(op);
+      return is_bulk(op) || (is_tcgen05(op) && op != Op::tcgen05_ld);
   }
 }
 
@@ -83,6 +83,7 @@ bool has_side_effect(const Inst& inst) {
   switch (inst.op) {
     case Op::atom: case Op::bar_red: case Op::mbarrier_arrive: case Op::mbarrier_arrive_drop: case Op::mbarrier_test_wait:
     case Op::mbarrier_try_wait: case Op::alloca: case Op::stacksave: case Op::wgmma_mma: case Op::wgmma_mma_sp:
+    case Op::tcgen05_ld:
       return true;
     case Op::ld: return has_mod(inst, "volatile") || has_mod(inst, "acquire");
     default: return false;
@@ -107,7 +108,7 @@ MemoryRole memory_role(const Inst& inst) {
       role.kind = MemoryKind::ordered;
       return role;
     default:
-      if (is_bulk(inst.op)) role.kind = MemoryKind::ordered;
+      if (is_bulk(inst.op) || is_tcgen05(inst.op) || inst.op == Op::clusterlaunchcontrol_try_cancel) role.kind = MemoryKind::ordered;
       return role;
   }
   const isa::Space space = inst.space;

@@ -78,6 +78,8 @@ class Selector {
   void select_wmma_move(int32_t i);
   bool select_async(int32_t i);                // select_async.cpp: wgmma, TMA, mbarriers, clusters
   void select_wgmma(int32_t i);
+  void select_tcgen05(int32_t i);
+  void select_tensor_access(int32_t i);
   void select_bulk(int32_t i);
   void select_mbarrier(int32_t i);
   void add_moved_to_uniform(Values& to, ValueId id, int32_t user);

@@ -161,12 +161,43 @@ void Selector::select_mbarrier(int32_t i) {
   emit_result(i, inst.timing, uses);
 }
 
+/// tcgen05 operations and clusterlaunchcontrol take descriptors, Tensor Memory and shared addresses in uniform registers.
+void Selector::select_tcgen05(int32_t i) {
+  const Inst& inst = fn_.inst(i);
+  Values uses;
+  for (int g = 0; g < inst.group_count; ++g)
+    for (const Operand& operand : inst.group(g)) {
+      if (operand.kind == Operand::Kind::address) add_uniform_address(uses, operand, i);
+      else if (operand.kind == Operand::Kind::pred) add_reads(uses, operand, i);
+      else if (operand.kind == Operand::Kind::reg) add_in_uniform(uses, operand, i);
+    }
+  emit_result(i, inst.timing, uses);
+}
+
+/// ld, st: the warp's registers in a row, and a uniform address.
+void Selector::select_tensor_access(int32_t i) {
+  const Inst& inst = fn_.inst(i);
+  Values uses;
+  const bool store = inst.op == Op::tcgen05_st;
+  for (int g = store ? 0 : 1; g < inst.group_count; ++g) {
+    if (inst.group(g)[0].kind == Operand::Kind::address) add_uniform_address(uses, inst.group(g)[0], i);
+    else if (inst.group(g).size() > 1) add_tuple(uses, g, i);
+    else add_reads(uses, inst.operand(g), i);
+  }
+  emit_result(i, inst.timing, uses);
+}
+
 bool Selector::select_async(int32_t i) {
   const Inst& inst = fn_.inst(i);
   switch (inst.op) {
     case Op::wgmma_mma: case Op::wgmma_mma_sp: select_wgmma(i); return true;
     case Op::wgmma_commit: return true;  // a flag of the last wgmma
-    case Op::wgmma_fence: case Op::wgmma_wait: {
+    case Op::tcgen05_alloc: case Op::tcgen05_dealloc: case Op::tcgen05_cp: case Op::tcgen05_shift: case Op::tcgen05_mma:
+    case Op::tcgen05_commit: case Op::clusterlaunchcontrol_try_cancel:
+      select_tcgen05(i);
+      return true;
+    case Op::tcgen05_ld: case Op::tcgen05_st: select_tensor_access(i); return true;
+    case Op::wgmma_fence: case Op::wgmma_wait: case Op::tcgen05_wait: {
       Values uses;
       for (int32_t reg : fn_.insts[i].uses) {
         const ValueId id = fn_.value_read(reg, i);

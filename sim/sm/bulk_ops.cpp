@@ -69,7 +69,10 @@ void Sm::issue_bulk(uint32_t slot) {
       isa::Cta& target = *cta.cluster->cluster.ctas[rank];
       if (bytes_matter) target.shared.fly(issued.target_offset(), issued.bytes);
       if (!issued.has_mbarrier) continue;
-      if (auto e = target.mbarriers.issued(issued.mbarrier.offset, issued.bytes, source_of(*job))) return async_fault(e, cta, w.index_in_cta, job->copy.inst);
+      const uint32_t told = issued.mbarrier_rank(static_cast<uint32_t>(rank));
+      if (told >= cta.cluster->members.size())
+        return async_fault({"out-of-bounds", "the copy's mbarrier lies in a CTA that the cluster does not have"}, cta, w.index_in_cta, job->copy.inst);
+      if (auto e = cta.cluster->cluster.ctas[told]->mbarriers.issued(issued.mbarrier.offset, issued.bytes, source_of(*job))) return async_fault(e, cta, w.index_in_cta, job->copy.inst);
     }
     counters[Counter::tma_instructions] += 1;
     counters[Counter::tma_bytes] += issued.bytes;
@@ -301,6 +304,17 @@ void Sm::land(const BulkJob& job, uint32_t cta_slot) {
   cta.cta.watch.landed(copy, copy.target_offset());
   if (cta.trace) cta.trace->copy_landed(job.cta, job.traced, now_);
   if (!copy.has_mbarrier) return;
+  if (const uint32_t told = copy.mbarrier_rank(cta.cta.rank); told != cta.cta.rank) {  // .cta_group::2: in the other CTA of the pair
+    const ClusterState::Member to = job.cluster->members[told];
+    ClusterMessage message{.kind = ClusterMessage::Kind::remote, .cycle = now_ + m_.cluster.remote_cycles, .sm = to.sm, .slot = to.slot};
+    message.op.kind = isa::RemoteOp::Kind::mbarrier_tx;
+    message.op.target = message.op.mbarrier = {.offset = copy.mbarrier.offset, .rank = static_cast<uint8_t>(told)};
+    message.op.bytes = copy.bytes;
+    message.source = source_of(job);
+    message.cluster = job.cluster;
+    cluster_outbox.push_back(std::move(message));
+    return;
+  }
   if (auto e = cta.cta.mbarriers.complete(copy.mbarrier.offset, copy.bytes, source_of(job))) return async_fault(e, cta, job.warp_index, copy.inst);
   wake_mbarrier_waiters(cta);
 }

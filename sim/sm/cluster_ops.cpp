@@ -39,6 +39,7 @@ void Sm::issue_async(uint32_t slot, const MachineOp& op) {
     ++w.outstanding;
     issue_wgmma(slot, op);
   }
+  if (issued & Effects::kTcgen05) issue_tcgen05(slot, op);
   if (issued & Effects::kRemote) send_remote(slot);
   if (issued & Effects::kMbarrier) wake_mbarrier_waiters(ctas_[w.cta_slot], m_.mbarrier.arrive_cycles);
 }
@@ -67,6 +68,9 @@ bool Sm::async_control(uint32_t slot, Control control) {
     case Control::cluster_arrive: cluster_arrive(slot); return !faults.empty();
     case Control::cluster_wait: wait_cluster(slot); return true;
     case Control::register_count: set_registers(slot); return true;
+    case Control::launch_cancel: ask_for_cluster(slot); return !faults.empty();
+    case Control::tensor_wait: wait_tensor(slot); return true;
+    case Control::tensor_alloc: wait_tensor_alloc(slot); return true;
     default: return false;
   }
 }
@@ -129,10 +133,10 @@ void Sm::time_out(uint32_t slot, uint64_t wait) {
 bool Sm::idle_waiting() const {
   constexpr uint32_t kVain = 3;
   if (!requests_.empty() && requests_.size() != free_requests_.size()) return false;
-  if (!tma_jobs_.empty() || wgmma_.busy() || !wgmma_results_.empty() || messages_.size() != free_messages_.size() || done_jobs_.size() != free_done_.size()) return false;
+  if (tensor_jobs_.size() != free_tensor_jobs_.size() || !tma_jobs_.empty() || wgmma_.busy() || !wgmma_results_.empty() || messages_.size() != free_messages_.size() || done_jobs_.size() != free_done_.size()) return false;
   for (const WarpSlot& w : warps_) {
     if (!w.resident || w.warp->exited()) continue;
-    const bool waits = w.blocked == Blocked::barrier || w.blocked == Blocked::cluster || w.blocked == Blocked::registers || w.blocked == Blocked::warp_split;
+    const bool waits = w.blocked == Blocked::barrier || w.blocked == Blocked::cluster || w.blocked == Blocked::registers || w.blocked == Blocked::warp_split || w.blocked == Blocked::tensor_alloc;
     if (!waits && w.vain_waits < kVain) return false;
   }
   return true;
@@ -183,6 +187,11 @@ void Sm::handle_message(uint32_t id) {
       return wake_mbarrier_waiters(cta);
     case ClusterMessage::Kind::barrier: return check_cluster_waits(cta);
     case ClusterMessage::Kind::bulk: return land(*message.job, message.slot);
+    case ClusterMessage::Kind::tensor:
+    case ClusterMessage::Kind::launch_response:
+      if (!cta.used || cta.cluster != message.cluster)
+        return async_fault({"out-of-bounds", "an arrival reaches an mbarrier of a CTA of the cluster that has exited"}, cta, message.tensor.warp, message.tensor.index);
+      return message.kind == ClusterMessage::Kind::tensor ? tensor_arrival(message.tensor, *message.cluster, cta) : land_launch_response(message, cta);
   }
 }
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "isa/exec/cluster.h"
+#include "isa/exec/launch_response.h"
 #include "sim/engine/types.h"
 
 namespace tcsim::sim {
@@ -36,13 +37,24 @@ struct BulkJob {
 };
 
 struct ClusterMessage {
-  enum class Kind : uint8_t { remote, barrier, bulk } kind = Kind::remote;
+  enum class Kind : uint8_t { remote, barrier, bulk, tensor, launch_response } kind = Kind::remote;
   Cycle cycle = 0;
   uint32_t sm = 0, slot = 0;             // receiver
   isa::RemoteOp op;                      // remote
   isa::MbarrierSource source;
   ClusterState* cluster = nullptr;
   std::shared_ptr<BulkJob> job;          // bulk: bytes that land at the receiver
+  isa::Tcgen05Op tensor;                 // tensor: a commit's arrival
+  isa::LaunchResponse response;          // launch_response
+  isa::LaunchCancel cancel;
+};
+
+/// clusterlaunchcontrol.try_cancel on its way to the CTA scheduler; `cycle`: when the answer arrives.
+struct CancelRequest {
+  Cycle cycle = 0;
+  isa::LaunchCancel cancel;
+  isa::MbarrierSource source;
+  ClusterState* cluster = nullptr;
 };
 
 }  // namespace tcsim::sim

@@ -141,6 +141,7 @@ void Sm::issue(SubCore& core, uint32_t slot) {
     w.stall_until = now_ + std::max<uint32_t>(1, row.stall) + op.read_cycles;
     counters[Counter::tensor_cycles_active] += row.interval;
   }
+  if (pipe == Pipe::tensor_memory) interval = access_tensor_memory(w, op, interval);
   if (pipe != Pipe::none) {
     core.pipe_free[static_cast<size_t>(pipe)] = now_ + interval;
     core.pipe_spaced[static_cast<size_t>(pipe)] = now_ + interval;

@@ -35,6 +35,12 @@ Cycle Sm::enter_mio(SubCore& core, uint32_t wavefronts, double per_wavefront, bo
     const double until = std::max(0.0, wgmma_.busy_until() - start);
     per_wavefront += std::min(own / left - own, until * (1.0 - left)) / wavefronts;
   }
+  if (yields && tensor_memory_ != nullptr) {  // and those of tcgen05: the share that they leave, at most until they are through
+    if (const Tcgen05Unit::Port port = tcgen05_.port(start); port.share > 0) {
+      const double left = std::max(m_.tcgen05.port_left, 1.0 - port.share), own = wavefronts * per_wavefront;
+      per_wavefront += std::min(own / left - own, (port.until - start) * (1.0 - left)) / wavefronts;
+    }
+  }
   counters[Counter::mio_arbitration_cycles] += static_cast<uint64_t>(start) - now_;
   mio_free_ = start + std::max<double>(wavefronts * per_wavefront, m_.smem.issue_interval);
   core.mio_path_free = start + wavefronts * m_.smem.subcore_wavefront_cycles;

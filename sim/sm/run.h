@@ -2,6 +2,7 @@
 #pragma once
 #include <cstdint>
 #include <map>
+#include <string_view>
 #include <vector>
 
 #include "isa/exec/cta.h"
@@ -22,6 +23,9 @@ struct OpStats {
   uint64_t executed = 0, threads = 0;
   uint64_t wavefronts = 0, wavefronts_ideal = 0;  // shared memory
   uint64_t sectors = 0, lines = 0, l1_hits = 0;   // global and local memory
+  uint64_t operations = 0;      // of tcgen05.mma: 2 m n k each ...
+  double tensor_cycles = 0;     // ... and the cycles in which one SM's tensor core could do them
+  std::string_view kind;        // "f16", "mxf4nvf4", ...
   StallCycles stalls{};         // warp-cycles, charged to the waiting operation
 };
 

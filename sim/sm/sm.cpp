@@ -47,8 +47,15 @@ uint32_t Sm::start_cta(isa::Dim3 ctaid, uint64_t linear, Cycle at) {
   slot.warps_left = run_.warps_per_cta;
   slot.started = at;
   slot.barrier_free = at;
+  slot.tensor_done = 0;
   slot.trace = run_.trace == nullptr ? nullptr : run_.trace->of(linear);
   if (slot.trace) slot.trace->start(id_, ctaid, run_.warps_per_cta, at);
+  if (run_.program->tensor_memory && m_.tcgen05.latency > 0) {
+    if (!tensor_memory_) tensor_memory_ = std::make_unique<isa::TensorMemory>();
+    slot.cta.tensor = tensor_memory_.get();
+    slot.cta.tensor_key = static_cast<uint32_t>(linear) + 1;
+    tensor_memory_->reset(slot.cta.tensor_key);
+  }
   slot.cta.start(*run_.program, *run_.launch, global_, ctaid, id_, run_.values_known);
   slot.cluster = nullptr;
   if (run_.asynchronous && run_.cluster_size == 1) {
@@ -100,6 +107,7 @@ void Sm::handle(const Event& event) {
       finish_job(job);
       break;
     }
+    case Event::Kind::tcgen05: event.flags == 0 ? finish_tcgen05(event.id) : retry_tensor_alloc(event.warp); break;
     case Event::Kind::message: handle_message(event.id); break;
     case Event::Kind::time_out: time_out(event.warp, event.data); break;
     case Event::Kind::cta_start: {
@@ -120,6 +128,7 @@ void Sm::handle(const Event& event) {
         w.blocked = Blocked::no;
         w.fetch_line = ~0u;
         w.outstanding = 0;
+        w.tensor_read = w.tensor_written = 0;
         w.vain_waits = 0;
         w.tokens.assign(run_.program->token_count, 0);
         w.loads.clear();
@@ -161,6 +170,11 @@ void Sm::finish_warp(uint32_t slot) {
   CtaSlot& cta = ctas_[w.cta_slot];
   counters[Counter::warps_active] += now_ + 1 - cta.started;
   if (--cta.warps_left > 0) return;
+  if (tensor_memory_) {
+    if (const isa::TensorAllocation* held = tensor_memory_->held_by(cta.cta.tensor_key))
+      return async_fault({"tmem-misuse", held->not_freed()}, cta, held->warp, held->inst);
+    tensor_memory_->reset(cta.cta.tensor_key);
+  }
   isa::MbarrierSource source;
   if (auto e = cta.cta.mbarriers.leftover(source)) return async_fault(e, cta, source.warp, source.inst);
   cta.used = false;

@@ -19,9 +19,11 @@
 
 #include "isa/diag.h"
 #include "isa/exec/report.h"
+#include "isa/exec/tensor_memory.h"
 #include "sim/engine/wheel.h"
 #include "sim/lsu/l1_cache.h"
 #include "sim/mem/memory_system.h"
+#include "sim/mma/tcgen05_unit.h"
 #include "sim/mma/wgmma_unit.h"
 #include "sim/sm/cluster_state.h"
 #include "sim/sm/instruction_cache.h"
@@ -50,6 +52,9 @@ class Sm {
   std::vector<MemRequest> outbox;         // requests of this quantum, in issue order
   std::vector<ClusterMessage> cluster_outbox;   // to SMs of the same clusters; `cycle` is when they arrive
   void receive(ClusterMessage message);
+  std::vector<CancelRequest> cancel_outbox;     // clusterlaunchcontrol.try_cancel of this quantum
+  /// Messages with the answer to one of them.
+  static void answer_cancel(const CancelRequest& request, const isa::LaunchResponse& response, std::vector<ClusterMessage>& messages);
   /// A line of a multicast load comes back at `cycle`, to all SMs that want it.
   std::shared_ptr<BulkJob> multicast_job(uint32_t request) const { return requests_[request].multicast ? requests_[request].job : nullptr; }
   void multicast_arrival(const std::shared_ptr<BulkJob>& job, Cycle cycle);
@@ -80,6 +85,7 @@ class Sm {
     CtaTrace* trace = nullptr;
     ClusterState* cluster = nullptr;
     std::unique_ptr<ClusterState> alone;   // a cluster of this CTA only
+    Cycle tensor_done = 0;    // completion of the tcgen05 operations that its threads issued
     Cycle barrier_free = 0;   // the barrier unit takes arrivals of the CTA one warp at a time
     bool used = false;
   };
@@ -107,6 +113,10 @@ class Sm {
     std::vector<Waiter> waiters;
   };
   struct CopyState { uint32_t responses; };
+  struct TensorJob {           // a tcgen05 operation on its way
+    isa::Tcgen05Op op;
+    uint32_t warp = 0;         // slot of the issuing warp
+  };
 
   // sm.cpp
   void handle(const Event& event);
@@ -137,6 +147,18 @@ class Sm {
   void schedule_wgmma();
   void finish_wgmma(uint32_t group);
   void check_wgmma_wait(uint32_t slot);
+
+  // tcgen05_ops.cpp
+  void issue_tcgen05(uint32_t slot, const MachineOp& op);
+  void finish_tcgen05(uint32_t id);
+  void arrive_committed(const TensorJob& job);
+  uint32_t access_tensor_memory(WarpSlot& w, const MachineOp& op, uint32_t interval);
+  void wait_tensor(uint32_t slot);
+  void wait_tensor_alloc(uint32_t slot);
+  void retry_tensor_alloc(uint32_t slot);
+  void tensor_arrival(const isa::Tcgen05Op& commit, ClusterState& cluster, CtaSlot& cta);
+  void ask_for_cluster(uint32_t slot);
+  void land_launch_response(const ClusterMessage& message, CtaSlot& cta);
 
   // bulk_ops.cpp
   void issue_bulk(uint32_t slot);
@@ -214,6 +236,10 @@ class Sm {
   std::deque<MemRequest> held_back_;                // no credit for sectors in flight
   WgmmaUnit wgmma_;
   Cycle wgmma_event_ = kNever;                      // its next event in the wheel
+  std::unique_ptr<isa::TensorMemory> tensor_memory_; // nullptr: the machine has none
+  Tcgen05Unit tcgen05_;
+  std::vector<TensorJob> tensor_jobs_;
+  std::vector<uint32_t> free_tensor_jobs_;
   std::deque<uint32_t> wgmma_results_;              // groups whose results are on their way
   std::deque<std::shared_ptr<BulkJob>> tma_jobs_;   // the front one generates requests
   Cycle tma_event_ = kNever;

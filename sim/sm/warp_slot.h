@@ -19,11 +19,11 @@ constexpr ReadyAt pending_on(uint32_t slot, Stall reason) { return kPendingBit |
 constexpr uint32_t pending_slot(ReadyAt r) { return static_cast<uint32_t>((r & ~kPendingBit) >> 8); }
 
 /// Queues and pipes that an operation needs when it issues.
-enum class Pipe : uint8_t { none, alu, fma, fp64, xu, tensor, uniform, mio, lsu, tma, count };
+enum class Pipe : uint8_t { none, alu, fma, fp64, xu, tensor, uniform, mio, lsu, tma, tensor_memory, count };
 constexpr size_t kPipes = static_cast<size_t>(Pipe::count);
 
 /// What a warp is waiting for when its ready cycle is not known.
-enum class Blocked : uint8_t { no, load, barrier, async_group, sleep, stores, warp_split, mbarrier, bulk_group, wgmma, cluster, registers };
+enum class Blocked : uint8_t { no, load, barrier, async_group, sleep, stores, warp_split, mbarrier, bulk_group, wgmma, cluster, registers, tensor_alloc };
 
 class CtaTrace;
 
@@ -61,6 +61,7 @@ struct WarpSlot {
   uint32_t waits = 0;           // counts them, so that an old time-out is known as such
   uint32_t vain_waits = 0;      // mbarrier waits without success since something happened on the SM
   uint32_t wait_lanes = 0;
+  Cycle tensor_read = 0, tensor_written = 0;  // when its last tcgen05.ld and st will be over
 };
 
 }  // namespace tcsim::sim
