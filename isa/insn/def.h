@@ -68,6 +68,7 @@ std::span<const InstDef> mbarrier_instructions();
 std::span<const InstDef> cluster_instructions();     // mapa, barrier.cluster, st.async, setmaxnreg, griddepcontrol, ...
 std::span<const InstDef> control_instructions();     // bra, ret, exit, trap, nanosleep, ...
 std::span<const InstDef> matrix_instructions();      // mma, wmma, ldmatrix, stmatrix, movmatrix
+std::span<const InstDef> tcgen05_instructions();     // tcgen05, clusterlaunchcontrol
 
 /// All chapters, in the order above.
 const std::vector<const InstDef*>& instruction_table();

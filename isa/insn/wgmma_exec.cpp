@@ -7,76 +7,38 @@
 #include <mutex>
 
 #include "isa/exec/shared_watch.h"
+#include "isa/insn/shared_operand.h"
 #include "isa/insn/wgmma.h"
 
 namespace tcsim::isa {
 namespace {
 
 using Ops = WgmmaOperands;
-constexpr uint32_t kPieceBytes = 16;
 
 const WgmmaInst& plan_of(const Inst& inst) { return *static_cast<const WgmmaInst*>(static_cast<const WgmmaOps*>(inst.plan)); }
 
-/// An operand in shared memory as one warp reads it.
-struct Operand16 {
-  uint64_t bits = 0;        // descriptor
-  WgmmaSlice slice;
-  uint32_t slice_bytes = 0;   // along a line
-  uint32_t matrix_bytes = 0;  // of the whole operand
-  char name = 'A';
-  MatrixDescriptor descriptor() const { return decode_wgmma_descriptor(bits); }
-};
-
-Operand16 operand_a(const WgmmaPlan& plan, const WgmmaIssue& issue) {
-  return {issue.desc_a, plan.a_slice(issue.warp_in_group), plan.a_row_bytes(), 64 * plan.a_row_bytes(), 'A'};
+SharedOperand operand_a(const WgmmaPlan& plan, const WgmmaIssue& issue) {
+  return {issue.desc_a, decode_wgmma_descriptor(issue.desc_a), plan.a_slice(issue.warp_in_group), plan.a_row_bytes(), 64 * plan.a_row_bytes(), 'A'};
 }
-Operand16 operand_b(const WgmmaPlan& plan, const WgmmaIssue& issue) {
-  return {issue.desc_b, plan.b_slice(), plan.b_row_bytes(), static_cast<uint32_t>(plan.desc().shape.n) * plan.b_row_bytes(), 'B'};
+SharedOperand operand_b(const WgmmaPlan& plan, const WgmmaIssue& issue) {
+  return {issue.desc_b, decode_wgmma_descriptor(issue.desc_b), plan.b_slice(), plan.b_row_bytes(), static_cast<uint32_t>(plan.desc().shape.n) * plan.b_row_bytes(), 'B'};
 }
 
-/// Calls f(address) for every piece, in the order in which neighbours in memory follow each other.
-template <class F>
-void each_piece(const Operand16& o, F&& f) {
-  const MatrixDescriptor d = o.descriptor();
-  const MatrixAddress at(d, o.slice.major);
-  const WgmmaSlice& s = o.slice;
-  const auto piece = [&](uint32_t line, uint32_t p) { return f(at.piece(s.first_line + line, s.first_piece + p)); };
-  if (d.swizzle_bytes == 0) {
-    for (uint32_t p = 0; p < s.pieces; ++p)
-      for (uint32_t line = 0; line < s.lines; ++line) piece(line, p);
-  } else {
-    for (uint32_t line = 0; line < s.lines; ++line)
-      for (uint32_t p = 0; p < s.pieces; ++p) piece(line, p);
-  }
-}
-
-std::string hint(const Operand16& o) {
+std::string hint(const SharedOperand& o) {
   const auto notes = wgmma_descriptor_notes(o.bits, o.slice.major, o.matrix_bytes);
   return notes.empty() ? "" : "; " + notes.front();
 }
 
-bool check_bounds(ExecContext& ctx, const Operand16& o) {
-  const MatrixDescriptor d = o.descriptor();
-  const MatrixAddress at(d, o.slice.major);
-  const uint32_t size = ctx.shared->size();
-  if (at.end_bound(o.slice.first_line + o.slice.lines, o.slice.first_piece + o.slice.pieces) <= size) return true;
-  uint32_t outside = 0, lowest = UINT32_MAX, highest = 0;
-  each_piece(o, [&](uint32_t address) {
-    if (address + kPieceBytes <= size) return;
-    ++outside;
-    lowest = std::min(lowest, address);
-    highest = std::max(highest, address);
-  });
-  if (outside == 0) return true;
-  ctx.fault("out-of-bounds", 0, lowest,
-            fmt::format("wgmma reads operand {} up to byte {:#x} of shared memory, which has {} bytes: {} of {} pieces of 16 bytes lie beyond it, "
-                        "the first at {:#x} ({}){}", o.name, highest + kPieceBytes, size, outside, o.slice.lines * o.slice.pieces, lowest,
-                        describe(d, o.slice.major), hint(o)));
+bool check_bounds(ExecContext& ctx, const SharedOperand& o) {
+  uint32_t lowest = 0;
+  const std::string outside = outside_shared(o, "wgmma", ctx.shared->size(), lowest);
+  if (outside.empty()) return true;
+  ctx.fault("out-of-bounds", 0, lowest, outside + hint(o));
   return false;
 }
 
-bool check_operand(ExecContext& ctx, const Operand16& o) {
-  const MatrixDescriptor d = o.descriptor();
+bool check_operand(ExecContext& ctx, const SharedOperand& o) {
+  const MatrixDescriptor d = o.descriptor;
   if (const DescriptorProblem p = check_descriptor(d, o.slice.major, o.slice_bytes); p.kind) {
     ctx.fault(p.kind, 0, d.start, fmt::format("matrix descriptor {:#018x} of operand {}: {}{}", o.bits, o.name, p.text, hint(o)));
     return false;
@@ -97,40 +59,6 @@ bool uniform(ExecContext& ctx, const Operand& op, char name, uint64_t& value) {
   return true;
 }
 
-/// Joins runs of pieces; pieces of a line may come in any order inside their 128 bytes.
-class Runs {
- public:
-  Runs(std::vector<WgmmaRead>& out, uint8_t operand, uint8_t swizzle) : out_(out), first_(out.size()), operand_(operand), swizzle_(swizzle) {}
-  void add(uint32_t address) {
-    if (address / kBlock != block_) flush(), block_ = address / kBlock;
-    pieces_ |= 1u << (address % kBlock / kPieceBytes);
-  }
-  void flush() {
-    while (pieces_ != 0) {
-      const int from = std::countr_zero(pieces_), count = std::countr_one(pieces_ >> from);
-      emit(block_ * kBlock + static_cast<uint32_t>(from) * kPieceBytes, static_cast<uint32_t>(count) * kPieceBytes);
-      pieces_ &= ~(((1u << count) - 1) << from);
-    }
-  }
-
- private:
-  static constexpr uint32_t kBlock = 128;
-  void emit(uint32_t offset, uint32_t bytes) {
-    if (out_.size() > first_ && out_.back().offset + out_.back().bytes == offset) out_.back().bytes += bytes;
-    else out_.push_back({offset, bytes, operand_, swizzle_});
-  }
-  std::vector<WgmmaRead>& out_;
-  size_t first_;
-  uint8_t operand_, swizzle_;
-  uint32_t block_ = 0, pieces_ = 0;
-};
-
-void add_reads(const Operand16& o, uint8_t operand, std::vector<WgmmaRead>& reads) {
-  Runs runs(reads, operand, o.descriptor().swizzle_bytes);
-  each_piece(o, [&](uint32_t address) { runs.add(address); });
-  runs.flush();
-}
-
 void reads_of(const WgmmaIssue& issue, std::vector<WgmmaRead>& reads) {
   const WgmmaPlan& plan = plan_of(*issue.inst).plan;
   if (!plan.desc().a_in_registers) add_reads(operand_a(plan, issue), 0, reads);
@@ -142,8 +70,8 @@ uint32_t shared_bytes_of(const WgmmaIssue& issue) {
   return (plan.desc().a_in_registers ? 0 : operand_a(plan, issue).matrix_bytes) + operand_b(plan, issue).matrix_bytes;
 }
 
-WgmmaExtent extent_of(const Operand16& o) {
-  const MatrixDescriptor d = o.descriptor();
+WgmmaExtent extent_of(const SharedOperand& o) {
+  const MatrixDescriptor d = o.descriptor;
   const MatrixAddress at(d, o.slice.major);
   const uint32_t first = at.piece(o.slice.first_line, o.slice.first_piece);
   return {d.swizzle_bytes ? first & ~127u : first, at.end_bound(o.slice.first_line + o.slice.lines, o.slice.first_piece + o.slice.pieces), d.swizzle_bytes, d.base_offset};
@@ -159,8 +87,8 @@ uint32_t swizzle_key(uint32_t address, uint32_t row_bytes, uint32_t base_offset)
 
 std::string swizzle_difference_of(const WgmmaIssue& issue, int operand, uint32_t written_bytes) {
   const WgmmaPlan& plan = plan_of(*issue.inst).plan;
-  const Operand16 o = operand == 0 ? operand_a(plan, issue) : operand_b(plan, issue);
-  const MatrixDescriptor d = o.descriptor();
+  const SharedOperand o = operand == 0 ? operand_a(plan, issue) : operand_b(plan, issue);
+  const MatrixDescriptor d = o.descriptor;
   const MatrixAddress at(d, o.slice.major);
   uint32_t differ = 0, first_line = 0, first_piece = 0;
   for (uint32_t line = 0; line < o.slice.lines; ++line)

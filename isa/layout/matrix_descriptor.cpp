@@ -23,7 +23,7 @@ bool leading_ignored(const MatrixDescriptor& d, Major major) { return major == M
 
 MatrixDescriptor decode_wgmma_descriptor(uint64_t bits) {
   return {field(bits, kStartBit), field(bits, kLeadingBit), field(bits, kStrideBit), static_cast<uint8_t>(bits >> kBaseOffsetBit & 7),
-          kSwizzleBytes[bits >> kSwizzleBit]};
+          kSwizzleBytes[bits >> kSwizzleBit], 16};
 }
 
 uint64_t encode_wgmma_descriptor(const MatrixDescriptor& d) {
@@ -42,7 +42,7 @@ uint64_t unused_wgmma_bits(uint64_t bits) {
 DescriptorProblem check_descriptor(const MatrixDescriptor& d, Major major, uint32_t slice_bytes) {
   const uint32_t row = d.swizzle_bytes;
   if (row == 0) return {};
-  const uint32_t pattern = 8 * row;
+  const uint32_t pattern = row * (d.atom_bytes == 32 ? 4 : 8);
   // "Normally, matrix base offset is 0 when the start-address is aligned to the byte boundary of the repeating pattern.
   // Otherwise base offset = (pattern start addr >> 0x7) & 0x7". Inside a row the start may lie anywhere (steps along K).
   const uint32_t past = (d.start - 128u * d.base_offset) % pattern / row * row;
@@ -82,8 +82,8 @@ std::string describe(const MatrixDescriptor& d, Major major) {
   const std::string leading = fmt::format("leading {} B{}", d.leading, leading_ignored(d, major) ? " (ignored: swizzled K-major)" : "");
   if (d.swizzle_bytes == 0) return fmt::format("start {:#x}, {}, stride {} B, no swizzle", d.start, leading, d.stride);
   const std::string rows = d.stride == 8u * d.swizzle_bytes ? fmt::format(" (8 rows x {} B)", d.swizzle_bytes) : "";
-  return fmt::format("start {:#x}, {}, stride {} B{}, swizzle {} B, base offset {}", d.start, leading, d.stride, rows, d.swizzle_bytes,
-                     d.base_offset);
+  return fmt::format("start {:#x}, {}, stride {} B{}, swizzle {} B{}, base offset {}", d.start, leading, d.stride, rows, d.swizzle_bytes,
+                     d.atom_bytes == 32 ? " in units of 32" : "", d.base_offset);
 }
 
 uint64_t advance_wgmma_descriptor(uint64_t bits, uint32_t bytes) {

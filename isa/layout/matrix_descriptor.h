@@ -22,6 +22,7 @@ struct MatrixDescriptor {
   uint32_t stride = 0;         // "stride dimension byte offset"
   uint8_t base_offset = 0;     // 0 to 7: bits 7 to 9 of the address where the swizzle pattern starts
   uint8_t swizzle_bytes = 0;   // 0 (none), 32, 64, 128: row length of the pattern
+  uint8_t atom_bytes = 16;     // unit that the swizzle moves; 32 exists with 128-byte rows only (tcgen05)
   bool operator==(const MatrixDescriptor&) const = default;
 };
 
@@ -38,13 +39,14 @@ enum class Major : uint8_t { k, mn };
 /// Addresses of one matrix. A piece is 16 bytes: the unit that swizzles move.
 class MatrixAddress {
  public:
-  MatrixAddress(const MatrixDescriptor& d, Major major) : d_(d), major_(major), width_(d.swizzle_bytes / 16u) {}
+  MatrixAddress(const MatrixDescriptor& d, Major major)
+      : d_(d), major_(major), width_(d.swizzle_bytes / 16u), atom_bits_(d.atom_bytes == 32 ? 5 : 4), group_(d.atom_bytes == 32 ? 4 : 8) {}
 
   /// Piece `piece` of line `line`. K-major: a line is a row (index along M or N) and pieces run along K. MN-major: a line
   /// is one k, and pieces run along M or N.
   uint32_t piece(uint32_t line, uint32_t piece) const {
     const uint32_t linear = d_.start + line_offset(line) + piece_offset(piece);
-    return linear ^ (pattern_row(linear) << 4);
+    return linear ^ (pattern_row(linear) << atom_bits_);
   }
   /// No piece of lines [0, lines) and pieces [0, pieces) ends beyond this address; lines is a multiple of 8. Seldom reached
   /// exactly: the swizzle may move a piece up to the end of its 128 bytes.
@@ -60,21 +62,24 @@ class MatrixAddress {
   }
 
  private:
-  /// Lines come in groups of 8. In MN-major without swizzle the two offsets change places (CUTLASS, make_gmma_desc).
+  /// Lines come in groups of 8 (of 4 with 32-byte atoms). In MN-major without swizzle the two offsets change places (CUTLASS, make_gmma_desc).
   uint32_t line_offset(uint32_t line) const {
     const uint32_t group = major_ == Major::mn && width_ == 0 ? d_.leading : d_.stride;
-    return line / 8 * group + line % 8 * (width_ ? width_ * 16 : 16);
+    return line / group_ * group + line % group_ * (width_ ? width_ * 16 : 16);
   }
   uint32_t piece_offset(uint32_t piece) const {
     if (width_ == 0) return piece * (major_ == Major::k ? d_.leading : d_.stride);
     return piece / width_ * d_.leading + piece % width_ * 16;
   }
   /// The XOR is taken from bits 7 to 9 of the address itself, counted from where the pattern starts.
-  uint32_t pattern_row(uint32_t address) const { return width_ ? ((address >> 7) - d_.base_offset) & (width_ - 1) : 0; }
+  uint32_t pattern_row(uint32_t address) const {
+    return width_ ? ((address >> 7) - d_.base_offset) & ((width_ * 16 >> atom_bits_) - 1) : 0;
+  }
 
   MatrixDescriptor d_;
   Major major_;
-  uint32_t width_;  // pieces in a row of the swizzle pattern, 0: none
+  uint32_t width_;             // pieces in a row of the swizzle pattern, 0: none
+  uint32_t atom_bits_, group_;  // log2 of the swizzle's unit; lines in a repetition of the pattern
 };
 
 /// What is wrong with a descriptor, if anything. kind: the diagnostic's ("misaligned", "bad-descriptor"), nullptr: nothing.

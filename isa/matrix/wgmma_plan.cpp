@@ -8,6 +8,8 @@
 #include <cstring>
 
 #include "isa/check.h"
+#include "isa/matrix/gather.h"
+#include "isa/matrix/integer_tile.h"
 #include "isa/numeric/float_tile.h"
 #include "isa/numeric/vec.h"
 
@@ -21,62 +23,13 @@ bool is_integer(Type t) { return t == Type::s8 || t == Type::u8; }
 bool is_f8(Type t) { return t == Type::e4m3 || t == Type::e5m2; }
 int element_bits(Type t) { return t == Type::tf32 ? 32 : bits(t); }
 
-/// The elements of one piece of 16 bytes, zero-extended (sign-extended where `is_signed`), `step` words apart.
-template <int kBits>
-void widen(const uint8_t* from, bool is_signed, uint32_t* out, int step) {
-  using E = std::conditional_t<kBits == 8, uint8_t, std::conditional_t<kBits == 16, uint16_t, uint32_t>>;
-  constexpr int count = 128 / kBits;
-  E e[count];
-  std::memcpy(e, from, 16);
-  if (is_signed) {
-    for (int i = 0; i < count; ++i) out[i * step] = static_cast<uint32_t>(static_cast<int32_t>(static_cast<std::make_signed_t<E>>(e[i])));
-  } else {
-    for (int i = 0; i < count; ++i) out[i * step] = e[i];
-  }
-}
-
-/// Reads an operand from shared memory: `lines` rows (along M or N) of K elements become words; element (row, k) goes to
-/// out[row * row_step + k * k_step].
-struct Gather {
-  MatrixAddress address;
-  Major major;
-  const uint8_t* memory;
-  int bits;
-  bool is_signed;
-
-  void rows(uint32_t first, uint32_t count, int k, uint32_t* out, int row_step, int k_step) const {
-    switch (bits) {
-      case 8: return rows_as<8>(first, count, k, out, row_step, k_step);
-      case 16: return rows_as<16>(first, count, k, out, row_step, k_step);
-      default: return rows_as<32>(first, count, k, out, row_step, k_step);
-    }
-  }
-
- private:
-  template <int kBits>
-  void rows_as(uint32_t first, uint32_t count, int k, uint32_t* out, int row_step, int k_step) const {
-    constexpr int per = 128 / kBits;
-    const auto words = static_cast<uint32_t>(k);
-    if (major == Major::k) {
-      for (uint32_t r = 0; r < count; ++r)
-        for (uint32_t p = 0; p < words / per; ++p)
-          widen<kBits>(memory + address.piece(first + r, p), is_signed, out + static_cast<int>(r) * row_step + static_cast<int>(p) * per * k_step, k_step);
-    } else {
-      for (uint32_t line = 0; line < words; ++line)
-        for (uint32_t p = 0; p < count / per; ++p)
-          widen<kBits>(memory + address.piece(line, first / per + p), is_signed,
-                       out + static_cast<int>(p) * per * row_step + static_cast<int>(line) * k_step, row_step);
-    }
-  }
-};
-
 /// Accumulators of 8 columns as rows of 8 words, and back (PTX ISA, "Register Fragments for wgmma": D). regs: those of the
 /// 8 columns; row i lies in half i / 8, lanes 4 (i % 8) to 4 (i % 8) + 3.
 void load_columns(const uint32_t* const* regs, bool f16, uint32_t* out, int row_step) {
   for (int i = 0; i < kRows; ++i) {
     const int lane = 4 * (i % 8), half = i / 8;
     if (f16) {
-      widen<16>(reinterpret_cast<const uint8_t*>(regs[half] + lane), false, out + i * row_step, 1);
+      widen<PieceFormat::b16>(reinterpret_cast<const uint8_t*>(regs[half] + lane), false, out + i * row_step, 1);
       continue;
     }
     vec::I4 even, odd;
@@ -149,14 +102,14 @@ WgmmaPlan::WgmmaPlan(const WgmmaDesc& desc) : desc_(desc), a_bits_(element_bits(
   if (desc.sparse) sparse_ = SparseIndices(desc.a, kRows, full_k, desc.selector, Emulation::none);
 }
 
-WgmmaSlice WgmmaPlan::a_slice(int warp) const {
+MatrixSlice WgmmaPlan::a_slice(int warp) const {
   const auto first = static_cast<uint32_t>(warp * kRows);
   if (desc_.a_major == Major::k) return {Major::k, first, kRows, 0, row_bytes_[0] / 16};
   const auto per = static_cast<uint32_t>(128 / a_bits_);
   return {Major::mn, 0, static_cast<uint32_t>(k_), first / per, kRows / per};
 }
 
-WgmmaSlice WgmmaPlan::b_slice() const {
+MatrixSlice WgmmaPlan::b_slice() const {
   const auto n = static_cast<uint32_t>(desc_.shape.n);
   if (desc_.b_major == Major::k) return {Major::k, 0, n, 0, row_bytes_[1] / 16};
   return {Major::mn, 0, static_cast<uint32_t>(desc_.shape.k), 0, n / static_cast<uint32_t>(128 / b_bits_)};
@@ -166,7 +119,7 @@ WgmmaSlice WgmmaPlan::b_slice() const {
 void WgmmaPlan::fetch_a(const WgmmaWarp& w, uint32_t* out) const {
   const bool sign = is_signed(desc_.a);
   if (!desc_.a_in_registers) {
-    const Gather gather{MatrixAddress(decode_wgmma_descriptor(w.desc_a), desc_.a_major), desc_.a_major, w.memory, a_bits_, sign};
+    const Gather gather{MatrixAddress(decode_wgmma_descriptor(w.desc_a), desc_.a_major), desc_.a_major, w.memory, piece_format(a_bits_), sign};
     gather.rows(static_cast<uint32_t>(w.warp * kRows), kRows, k_, out, k_, 1);
   } else {
     const int per = 32 / a_bits_;
@@ -198,7 +151,7 @@ void WgmmaPlan::run_floats(const WgmmaWarp& w) const {
   FloatOperand a, b;
   a.decode(desc_.a, operand_shift(*arith_, desc_.a, desc_.b), a_raw, kRows * k_);
   if (desc_.sparse) sparse_.rows(w.metadata, index);
-  const Gather gather{MatrixAddress(decode_wgmma_descriptor(w.desc_b), desc_.b_major), desc_.b_major, w.memory, b_bits_, false};
+  const Gather gather{MatrixAddress(decode_wgmma_descriptor(w.desc_b), desc_.b_major), desc_.b_major, w.memory, piece_format(b_bits_), false};
   const int step = std::min(kTileElements / full_k, n);  // columns that fit a FloatOperand
   for (int first = 0; first < n; first += step) {
     const int columns = std::min(step, n - first);
@@ -220,25 +173,12 @@ void WgmmaPlan::run_integers(const WgmmaWarp& w) const {
   uint16_t index[kTileElements];
   fetch_a(w, a);
   if (desc_.sparse) sparse_.rows(w.metadata, index);
-  const Gather gather{MatrixAddress(decode_wgmma_descriptor(w.desc_b), Major::k), Major::k, w.memory, b_bits_, is_signed(desc_.b)};
+  const Gather gather{MatrixAddress(decode_wgmma_descriptor(w.desc_b), Major::k), Major::k, w.memory, piece_format(b_bits_), is_signed(desc_.b)};
   for (int p = 0; p < n / kPanel; ++p) {
     gather.rows(static_cast<uint32_t>(p * kPanel), kPanel, full_k, b, 1, kPanel);
     if (w.scale_d) load_columns(w.d + 4 * p, false, acc, kPanel);
     else std::memset(acc, 0, sizeof acc);
-    for (int i = 0; i < kRows; ++i) {
-      vec::U8 sum{};
-      for (int k = 0; k < k_; ++k)
-        sum += a[i * k_ + k] * vec::bits<vec::U8>(vec::load(b + kPanel * (desc_.sparse ? index[i * k_ + k] : k)));
-      uint32_t* const row = acc + i * kPanel;
-      if (!desc_.satfinite) {
-        vec::store(row, vec::bits<vec::I8>(sum) + vec::load(row));
-        continue;
-      }
-      for (int j = 0; j < kPanel; ++j) {
-        const int64_t exact = int64_t{static_cast<int32_t>(sum[j])} + static_cast<int32_t>(row[j]);
-        row[j] = static_cast<uint32_t>(std::clamp<int64_t>(exact, INT32_MIN, INT32_MAX));
-      }
-    }
+    integer_tile({kRows, kPanel, k_}, a, b, acc, desc_.satfinite, desc_.sparse ? index : nullptr, full_k);
     store_columns(w.d + 4 * p, false, acc, kPanel);
   }
 }
@@ -249,7 +189,7 @@ void WgmmaPlan::run_bits(const WgmmaWarp& w) const {
   uint32_t a[kRows * kWords], b[kPanel * kWords];
   alignas(32) uint32_t acc[kRows * kPanel];
   const auto fetch = [&](uint64_t desc, uint32_t first, uint32_t count, uint32_t* out) {
-    const Gather gather{MatrixAddress(decode_wgmma_descriptor(desc), Major::k), Major::k, w.memory, 32, false};
+    const Gather gather{MatrixAddress(decode_wgmma_descriptor(desc), Major::k), Major::k, w.memory, PieceFormat::b32, false};
     gather.rows(first, count, kWords, out, kWords, 1);
   };
   if (desc_.a_in_registers) {

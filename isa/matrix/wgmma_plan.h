@@ -14,6 +14,7 @@
 
 #include "isa/layout/fragment.h"
 #include "isa/layout/matrix_descriptor.h"
+#include "isa/matrix/matrix_slice.h"
 #include "isa/matrix/sparse_indices.h"
 #include "isa/numeric/tensor_core.h"
 
@@ -39,13 +40,6 @@ struct WgmmaWarp {
   const uint8_t* memory = nullptr;      // shared memory, from address 0
 };
 
-/// The part of an operand in shared memory that one warp reads: lines and pieces of MatrixAddress.
-struct WgmmaSlice {
-  Major major = Major::k;
-  uint32_t first_line = 0, lines = 0;    // MN-major: k
-  uint32_t first_piece = 0, pieces = 0;  // of 16 bytes
-};
-
 class WgmmaPlan {
  public:
   static constexpr int kWarps = 4, kWarpRows = 16;
@@ -60,8 +54,8 @@ class WgmmaPlan {
   uint32_t a_row_bytes() const { return row_bytes_[0]; }
   uint32_t b_row_bytes() const { return row_bytes_[1]; }
 
-  WgmmaSlice a_slice(int warp) const;  // 16 rows of A
-  WgmmaSlice b_slice() const;          // all of B
+  MatrixSlice a_slice(int warp) const;  // 16 rows of A
+  MatrixSlice b_slice() const;          // all of B
   void run(const WgmmaWarp& w) const;
 
  private:

@@ -3,7 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include <boost/multiprecision/cpp_int.hpp>
 #include <random>
 #include <vector>
 
@@ -14,23 +13,11 @@ namespace {
 
 using exact::Int;
 
-/// A term: significand * 2^exponent; align: the exponent that takes part in the maximum.
-struct Term { Int significand; int exponent, align; };
+using Term = exact::SignedTerm;
 
-/// Aligned, cut and added as section "block" of the model says; 2^exponent of the result's unit is E - F.
 uint32_t sum_of(const std::vector<Term>& terms, int f, int clamp) {
-  int e = clamp;
-  for (const Term& t : terms)
-    if (t.significand != 0) e = std::max(e, t.align);
-  Int sum = 0;
-  for (const Term& t : terms) {
-    if (t.significand == 0) continue;
-    const int left = t.exponent - (e - f);
-    const Int magnitude = t.significand < 0 ? Int(-t.significand) : t.significand;
-    const Int cut = left >= 0 ? Int(magnitude << left) : Int(magnitude >> -left);
-    sum += t.significand < 0 ? Int(-cut) : cut;
-  }
-  return sum == 0 ? 0 : exact::cut_to_f32(sum, e - f, 24);
+  const auto [sum, exponent] = exact::aligned_sum(terms, f, clamp);
+  return sum == 0 ? 0 : exact::cut_to_f32(sum, exponent, 24);
 }
 
 Int signed_of(const Number& n) { return n.negative ? Int(-Int(n.significand)) : Int(n.significand); }

@@ -55,25 +55,41 @@ inline uint32_t round_to_f16(const Int& sum, int exponent) {
   return static_cast<uint32_t>(bits) | (negative ? 0x8000u : 0u);
 }
 
-/// One block of finite operands (numbers.md-style description in tensor_core.h).
+/// A term as a signed integer times 2^exponent.
+struct SignedTerm {
+  Int significand;
+  int exponent = 0, align = 0;
+};
+
+/// Every term cut toward zero to f fraction bits below 2^E, added; E: the largest align of a term that is not zero, at least clamp.
+/// The unit of the sum is 2^exponent.
+struct AlignedSum { Int sum; int exponent = 0; };
+inline AlignedSum aligned_sum(const std::vector<SignedTerm>& terms, int f, int clamp) {
+  int e = clamp;
+  for (const SignedTerm& t : terms)
+    if (t.significand != 0) e = std::max(e, t.align);
+  AlignedSum s{0, e - f};
+  for (const SignedTerm& t : terms) {
+    if (t.significand == 0) continue;
+    const int left = t.exponent - s.exponent;
+    const Int magnitude = t.significand < 0 ? Int(-t.significand) : t.significand;
+    const Int cut = left >= 0 ? Int(magnitude << left) : Int(magnitude >> -left);
+    s.sum += t.significand < 0 ? Int(-cut) : cut;
+  }
+  return s;
+}
+
+/// One block of finite operands (tensor_core.h).
 inline uint32_t block(const TensorCoreArith& arith, Type at, Type bt, Type ct, const uint32_t* a, const uint32_t* b, int n, uint32_t c) {
-  std::vector<Term> terms{term_of(ct, c)};
+  const auto add = [](std::vector<SignedTerm>& to, const Term& t) { to.push_back({t.negative ? Int(-t.magnitude) : t.magnitude, t.exponent, t.align}); };
+  std::vector<SignedTerm> terms;
+  add(terms, term_of(ct, c));
   for (int i = 0; i < n; ++i) {
     const Term x = term_of(at, a[i]), y = term_of(bt, b[i]);
-    terms.push_back({x.magnitude * y.magnitude, x.exponent + y.exponent, x.align + y.align, x.negative != y.negative});
+    add(terms, {x.magnitude * y.magnitude, x.exponent + y.exponent, x.align + y.align, x.negative != y.negative});
   }
-  int e = arith.min_exponent;
-  for (const Term& t : terms)
-    if (t.magnitude != 0) e = std::max(e, t.align);
-  Int sum = 0;
-  for (const Term& t : terms) {
-    if (t.magnitude == 0) continue;
-    const int left = t.exponent - (e - arith.fraction_bits);
-    const Int cut = left >= 0 ? Int(t.magnitude << left) : Int(t.magnitude >> -left);
-    sum += t.negative ? Int(-cut) : cut;
-  }
+  const auto [sum, exponent] = aligned_sum(terms, arith.fraction_bits, arith.min_exponent);
   if (sum == 0) return 0;
-  const int exponent = e - arith.fraction_bits;
   if (arith.output == SumOutput::f16) return round_to_f16(sum, exponent);
   return cut_to_f32(sum, exponent, arith.output == SumOutput::f32_m13 ? 14 : 24);
 }
