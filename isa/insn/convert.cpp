@@ -192,6 +192,7 @@ std::span<const InstDef> convert_instructions() {
   static const std::vector<InstDef> rows = [] {
     std::vector<InstDef> all(std::begin(kScalarRows), std::end(kScalarRows));
     for (const InstDef& row : packed_convert_rows()) all.push_back(row);
+    for (const InstDef& row : stochastic_convert_rows()) all.push_back(row);
     return all;
   }();
   return rows;

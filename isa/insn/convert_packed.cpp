@@ -232,6 +232,8 @@ constexpr InstDef kPackedRows[] = {
      .bind = &bind_small, .since = {7, 8, 89}, .manual = "Data Movement and Conversion Instructions: cvt", .doc = "two fp8 to f16"},
     {.base = "cvt", .syntax = "cvt.rn.satfinite{.relu}.f6f4type.f32 d, a, b;  .f6f4type = { .e2m3x2, .e3m2x2, .e2m1x2 };", .op = Op::cvt,
      .bind = &bind_small_specific, .since = {8, 6, 100}, .manual = "Data Movement and Conversion Instructions: cvt", .doc = "two f32 to fp6 or fp4"},
+    {.base = "cvt", .syntax = "cvt.rn.satfinite{.relu}.f4type.f16x2 d, a;  .f4type = { .e2m1x2 };", .op = Op::cvt,
+     .bind = &bind_small_specific, .since = {8, 6, 100}, .manual = "Data Movement and Conversion Instructions: cvt", .doc = "two f16 to fp4"},
     {.base = "cvt", .syntax = "cvt.rn{.relu}.f16x2.f6f4type d, a;  .f6f4type = { .e2m3x2, .e3m2x2, .e2m1x2 };", .op = Op::cvt,
      .bind = &bind_small_specific, .since = {8, 6, 100}, .manual = "Data Movement and Conversion Instructions: cvt", .doc = "two fp6 or fp4 to f16"},
     {.base = "cvt", .syntax = "cvt.frnd3{.satfinite}.ue8m0x2.f32 d, a, b;  .frnd3 = { .rz, .rp };", .op = Op::cvt,

@@ -1,4 +1,4 @@
-// The rows of cvt are spread over two files.
+// The rows of cvt are spread over three files.
 #pragma once
 #include <span>
 
@@ -6,6 +6,7 @@
 
 namespace tcsim::isa {
 
-std::span<const InstDef> packed_convert_rows();  // convert_packed.cpp
+std::span<const InstDef> packed_convert_rows();      // convert_packed.cpp
+std::span<const InstDef> stochastic_convert_rows();  // convert_stochastic.cpp
 
 }  // namespace tcsim::isa

@@ -45,6 +45,15 @@ TEST(Convert, IntegersToFloat) {
   EXPECT_EQ(Harness("cvt.rn.bf16.s32", 2).run({static_cast<uint32_t>(-257)}), 0xc380u);
 }
 
+// 1 + half a last place: the random bits decide, at one half exactly upwards. f16 has 13 of them, bf16 16.
+TEST(Convert, StochasticPairs) {
+  EXPECT_EQ(Harness("cvt.rs.f16x2.f32", 4).run({b(0x1.002p0f), b(0x1.002p0f), 0x10000fff}), 0x3c013c00u);
+  EXPECT_EQ(Harness("cvt.rs.f16x2.f32", 4).run({b(0x1.002p0f), b(0x1.002p0f), 0xf000e000}), 0x3c013c00u);  // three bits count nothing
+  EXPECT_EQ(Harness("cvt.rs.bf16x2.f32", 4).run({b(0x1.01p0f), b(-0x1.01p0f), 0x80007fff}), 0x3f81bf80u);
+  EXPECT_EQ(Harness("cvt.rs.relu.satfinite.f16x2.f32", 4).run({b(1e6f), b(-1.0f), 0}), 0x7bff0000u);
+  EXPECT_EQ(Harness("cvt.rs.f16x2.f32", 4).run({b(65535.0f), b(std::nanf("")), 0x1fff0000}), 0x7c007fffu);
+}
+
 TEST(Convert, FloatsToIntegers) {
   EXPECT_EQ(Harness("cvt.rni.s32.f32", 2).run({b(2.5f)}), 2u);
   EXPECT_EQ(Harness("cvt.rzi.s32.f32", 2).run({b(-2.9f)}), static_cast<uint32_t>(-2));

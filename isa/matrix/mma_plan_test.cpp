@@ -143,5 +143,28 @@ TEST(MatrixMove, WmmaPieces) {
   EXPECT_FALSE(WmmaAccess::make({16, 8, 16}, MatrixRole::a, Type::f16, MatrixOrder::row));
 }
 
+// m16n16k16 on Volta: quad pair q (lanes 4q .. 4q+3 and 16 more) computes the 8x8 block at row 8 (q % 2), column 8 (q / 2).
+TEST(MatrixMove, VoltaWmmaAccesses) {
+  const auto a = volta_wmma_accesses({16, 16, 16}, MatrixRole::a, Type::f16, MatrixOrder::row);
+  ASSERT_EQ(a.size(), 2u);  // a row of 16 halves: twice 16 bytes
+  EXPECT_EQ(a[1].bytes, 16u);
+  EXPECT_EQ(a[0].first[21], (Element{13, 0, 1}));  // pair 1: rows 8 to 15; lane 21 is its lane 1 of the upper half: row 8 + 4 + 1
+  EXPECT_EQ(a[1].first[21], (Element{13, 8, 1}));
+  const auto b = volta_wmma_accesses({16, 16, 16}, MatrixRole::b, Type::f16, MatrixOrder::row);
+  ASSERT_EQ(b.size(), 4u);  // four columns of row 4 j + t: 8 bytes each
+  EXPECT_EQ(b[3].bytes, 8u);
+  EXPECT_EQ(b[3].first[10], (Element{14, 8, 2}));  // pair 2: columns 8 to 11; t = 2
+  const auto d = volta_wmma_accesses({16, 16, 16}, MatrixRole::d, Type::f32, MatrixOrder::row);
+  ASSERT_EQ(d.size(), 4u);
+  EXPECT_EQ(d[0].bytes, 8u);
+  EXPECT_EQ(volta_wmma_accesses({16, 16, 16}, MatrixRole::d, Type::f16, MatrixOrder::row).size(), 1u);
+  std::vector<int> covered(256);
+  for (const WmmaWideAccess& access : d)
+    for (const Element& e : access.first)
+      for (uint32_t i = 0; i < access.bytes / 4; ++i) ++covered[static_cast<size_t>(e.row * 16 + e.col) + i];
+  EXPECT_EQ(covered, std::vector<int>(256, 1));
+  EXPECT_TRUE(volta_wmma_accesses({8, 8, 4}, MatrixRole::a, Type::f64, MatrixOrder::row).empty());
+}
+
 }  // namespace
 }  // namespace tcsim::isa

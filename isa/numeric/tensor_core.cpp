@@ -102,4 +102,35 @@ const TensorCoreArith* find_arith(Generation generation, MmaPath path, Type inpu
   return a.block > 0 ? &a : nullptr;
 }
 
+namespace {
+
+/// Sparse sums: those of the dense instruction with as many products. Captured on an H200 for mma.sp only.
+std::string_view sparse_note(const MmaArithmetic& m) {
+  if (m.generation == G::hopper && m.path == kSync) return {};
+  return "sparse sums are taken to be those of the dense instruction with as many products; no hardware vectors";
+}
+
+/// The published vectors have fewer products than the instruction, or are of another shape.
+std::string_view short_vectors_note(const MmaArithmetic& m) {
+  const bool two_blocks = m.generation == G::ampere || m.generation == G::ada;
+  if (two_blocks && ((m.k == 16 && (m.a == T::f16 || m.a == T::bf16)) || (m.k == 8 && m.a == T::tf32)))
+    return "vectors confirm each of its two sums; their order is MMA-Sim's (arXiv 2511.10909)";
+  if (m.generation == G::ada && m.k == 16 && m.a != T::f16 && m.a != T::bf16 && m.a != T::tf32) return "taken to be as m16n8k32; no hardware vectors";
+  if (m.generation == G::blackwell && m.path == kSync && m.k == 8) return "taken to be as on the H200; vectors have another number of products";
+  if (m.path == kWgmma && m.accumulator == T::f16) return "f16 accumulators of wgmma as MMA-Sim (arXiv 2511.10909) has them; no hardware vectors";
+  return {};
+}
+
+}  // namespace
+
+std::string_view arithmetic_note(const MmaArithmetic& m) {
+  if (m.scaled) return "block scaling as MMA-Sim (arXiv 2511.10909) has it; no hardware vectors";
+  const ArithRow* row = find_arith_row(m.generation, m.path, m.a, m.k);
+  if (row == nullptr) return {};
+  const ArithRow* other = m.b == m.a ? row : find_arith_row(m.generation, m.path, m.b, m.k);
+  for (const ArithRow* r : {row, other})
+    if (r && !r->unconfirmed.empty()) return r->unconfirmed;
+  return m.sparse ? sparse_note(m) : short_vectors_note(m);
+}
+
 }  // namespace tcsim::isa

@@ -61,4 +61,17 @@ const ArithRow* find_arith_row(Generation generation, MmaPath path, Type input, 
 /// Rule for an instruction; nullptr if that generation cannot run it. accumulator: f32 or f16.
 const TensorCoreArith* find_arith(Generation generation, MmaPath path, Type input, Type accumulator, int k);
 
+/// A matrix instruction as far as its arithmetic goes. k: of the instruction.
+struct MmaArithmetic {
+  Generation generation = Generation::ampere;
+  MmaPath path = MmaPath::mma_sync;
+  Type a = Type::f16, b = Type::f16, accumulator = Type::f32;
+  int k = 0;
+  bool sparse = false, scaled = false;  // mma.sp and the like; .block_scale
+};
+
+/// What no reading of that chip confirms about its result bits, for reports; empty: stored bits of the chip agree with ours, or
+/// the result is exact (integers, bits).
+std::string_view arithmetic_note(const MmaArithmetic& mma);
+
 }  // namespace tcsim::isa

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "isa/exec/generation.h"
 #include "sim/lower/select.h"
 
 namespace tcsim::sim::lowering {
@@ -22,7 +23,11 @@ void Selector::select_matrix(int32_t i) {
   const auto index = static_cast<uint16_t>(known - fn_.mma_rows.begin());
   if (known == fn_.mma_rows.end()) fn_.mma_rows.push_back(timing);
   Values uses;
+  const auto is_selector = [&](int g) {  // of a sparse A or of scales: part of the instruction
+    return g >= 4 && std::all_of(inst.group(g).begin(), inst.group(g).end(), [](const auto& op) { return op.kind == isa::Operand::Kind::constant; });
+  };
   for (int g = 1; g < inst.group_count; ++g) {
+    if (is_selector(g)) continue;
     if (inst.group(g).size() > 1) add_tuple(uses, g, i);
     else add_group(uses, g, i);
   }
@@ -41,6 +46,16 @@ struct WmmaMoves {
   TimingClass timing;
   uint32_t accesses = 1, transposes = 0;
 };
+
+/// Volta has no LDSM, and f16 fragments of m8n8k4 on quad pairs (isa/matrix, volta_wmma_accesses): 16 elements a lane of A and
+/// B, by 16 bytes along K or by 8 bytes across; of C and D eight, f32 in pairs, f16 a whole row.
+WmmaMoves volta_wmma_moves(const Inst& inst, bool load, bool shared) {
+  const bool row = inst.aux != 0, a = has_mod(inst, "a"), b = has_mod(inst, "b");
+  WmmaMoves moves{shared ? (load ? TimingClass::lds : TimingClass::sts) : inst.timing};
+  if (a || b) moves.accesses = a == row ? 2 : 4;
+  else moves.accesses = !row ? 8 : isa::bits(inst.type) == 16 ? 1 : 4;
+  return moves;
+}
 
 WmmaMoves wmma_moves(const Inst& inst, bool load, bool shared) {
   const bool row = inst.aux != 0;
@@ -79,7 +94,8 @@ void Selector::select_wmma_move(int32_t i) {
   if (!shared) at.push_back(step(i, TimingClass::alu, {at[0]}, true));
   if (!load)
     for (const Operand& operand : inst.group(1)) add_register(data, operand, i);
-  const WmmaMoves moves = wmma_moves(inst, load, shared);
+  const bool volta = isa::parse_generation(fn_.machine.chip.generation) == isa::Generation::volta;
+  const WmmaMoves moves = volta ? volta_wmma_moves(inst, load, shared) : wmma_moves(inst, load, shared);
   Values uses = at;
   uses.insert(uses.end(), data.begin(), data.end());
   for (uint32_t k = 1; k < moves.accesses; ++k) emit(i, moves.timing, uses);

@@ -5,9 +5,12 @@
 
 #include <chrono>
 #include <cstdio>
+#include <set>
 
 #include "isa/exec/interpreter.h"
+#include "sim/gpu/arithmetic_notes.h"
 #include "sim/gpu/occupancy.h"
+#include "sim/gpu/target_check.h"
 #include "sim/report/writers.h"
 #include "tools/launch/check.h"
 #include "tools/launch/document.h"
@@ -62,12 +65,18 @@ private:
       check_dumps();
     }
     if (!module_ || !file_ || diags_.has_errors()) return false;
+    if (!sim::check_target(*module_, *machine_, diags_)) return false;
     const launch::PrepareOptions prepare{options_.seed, options_.entry, triton()};
     if (!launch::prepare(*file_, *module_, prepare, work_, diags_)) return false;
     check_timeline();
     for (const launch::BoundLaunch& bound : work_.launches)
       occupancy_.push_back(sim::compute_occupancy(*bound.kernel, bound.info, registers(*bound.kernel),
                                                   *machine_, bound.smem_place, diags_));
+    if (options_.mode != "timing") {
+      std::set<const isa::Kernel*> kernels;
+      for (const launch::BoundLaunch& bound : work_.launches)
+        if (kernels.insert(bound.kernel).second) sim::note_arithmetic(*module_, *bound.kernel, *machine_, diags_);
+    }
     return !diags_.has_errors();
   }
 
@@ -138,8 +147,10 @@ private:
         std::min<uint64_t>(bound.info.grid.count(), uint64_t{occupancy.ctas_per_sm} * machine_->chip.sms));
     options.progress = [&](uint64_t done, uint64_t total) { progress.update(0, 0, done, total); };
     const auto start = std::chrono::steady_clock::now();
+    isa::LaunchInfo info = bound.info;
+    info.generation = sim::generation_of(*machine_);
     const isa::InterpreterResult result =
-        isa::interpret(*module_, *bound.kernel, bound.info, work_.memory, options, diags_);
+        isa::interpret(*module_, *bound.kernel, info, work_.memory, options, diags_);
     sim::Report report = describe_launch(*module_, bound, *machine_, occupancy);
     report.mode = options_.mode;
     report.simulated_warp_instructions = result.warp_instructions;
