@@ -1,6 +1,9 @@
 #include "tools/launch/check.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <array>
 
 #include "tools/launch/npy.h"
 #include "tools/launch/parse_common.h"
@@ -29,6 +32,49 @@ struct Gemm {
   std::vector<uint8_t> initial_c;
 };
 
+/// Factors of the rows of A, or of the columns of B, for blocks of K: a matrix like the operand's (transposed where that is) or
+/// tiles of 128 x 4. Without bytes only the shape is checked.
+struct ScaleSpec {
+  const BufferSpec& buffer;
+  bool transposed, of_b;
+  int64_t outer, count;
+};
+
+std::string scale_shape_error(const ScaleSpec& s) {
+  const std::vector<int64_t>& shape = s.buffer.shape;
+  const std::vector<int64_t> tiled = {s.outer / 128, s.count / 4, 32, 4, 4};
+  if (s.outer % 128 == 0 && s.count % 4 == 0 && shape == tiled) return "";
+  const bool k_first = s.of_b != s.transposed;
+  const std::vector<int64_t> plain = k_first ? std::vector<int64_t>{s.count, s.outer} : std::vector<int64_t>{s.outer, s.count};
+  if (shape == plain) return "";
+  return fmt::format("buffer '{}' is [{}], expected [{}], or tiles of 128 x 4: [{}, {}, 32, 4, 4]", s.buffer.name, fmt::join(shape, ", "),
+                     fmt::join(plain, ", "), (s.outer + 127) / 128, (s.count + 3) / 4);
+}
+
+std::vector<double> scales_of(const ScaleSpec& s, std::span<const uint8_t> bytes) {
+  if (s.buffer.shape.size() == 5) return wl::read_tiled_scales(bytes, s.buffer.dtype, s.outer, s.count);
+  const wl::MatrixRef m = matrix(s.buffer, bytes, s.transposed);
+  return wl::read_scales(s.of_b ? m.transposed() : m);
+}
+
+/// Both operands' scale buffers, from the problem's extents.
+std::array<ScaleSpec, 2> scale_specs(const LaunchFile& file, const GemmCheck& spec, const wl::GemmProblem& p) {
+  const int64_t count = p.a.cols / spec.scale_block;
+  return {ScaleSpec{*file.find_buffer(spec.sfa), spec.trans_a, false, p.a.rows, count},
+          ScaleSpec{*file.find_buffer(spec.sfb), spec.trans_b, true, p.b.cols, count}};
+}
+
+std::string scale_error(const LaunchFile& file, const GemmCheck& spec, const wl::GemmProblem& p) {
+  if (spec.sfa.empty() || spec.sfb.empty() || spec.scale_block == 0) return "'sfa', 'sfb' and 'scale_block' belong together";
+  if (p.a.cols % spec.scale_block != 0) return fmt::format("K is {}, expected a multiple of scale_block = {}", p.a.cols, spec.scale_block);
+  if (wl::is_integer(p.a.dtype) || wl::is_integer(p.b.dtype)) return "block scaling is for floating-point operands";
+  for (const ScaleSpec& s : scale_specs(file, spec, p))
+    if (std::string error = scale_shape_error(s); !error.empty()) return error;
+  return "";
+}
+
+bool is_scaled(const GemmCheck& spec) { return !spec.sfa.empty() || !spec.sfb.empty() || spec.scale_block != 0; }
+
 std::optional<Gemm> make_gemm(const LaunchFile& file, const GemmCheck& spec, Workspace* work, uint64_t seed,
                               Diagnostics& diags) {
   Gemm out;
@@ -44,6 +90,12 @@ std::optional<Gemm> make_gemm(const LaunchFile& file, const GemmCheck& spec, Wor
     if (!bytes) return std::nullopt;
     out.initial_c = std::move(*bytes);
     out.problem.c.bytes = out.initial_c;
+  }
+  if (work && is_scaled(spec)) {
+    out.problem.scale_block = spec.scale_block;
+    const auto specs = scale_specs(file, spec, out.problem);
+    out.problem.a_scales = scales_of(specs[0], bytes_of(specs[0].buffer, *work));
+    out.problem.b_scales = scales_of(specs[1], bytes_of(specs[1].buffer, *work));
   }
   return out;
 }
@@ -107,12 +159,11 @@ void validate_check(const LaunchFile& file, Diagnostics& diags) {
       return diags.error("launch-mismatch", spec.place,
                          fmt::format("buffer '{}' has {} dimensions, 'gemm' compares matrices", *name,
                                      file.find_buffer(*name)->shape.size()));
-  if (!spec.sfa.empty() || !spec.sfb.empty() || spec.scale_block != 0)
-    return diags.error("launch-mismatch", spec.place,
-                       "'sfa', 'sfb' and 'scale_block' are not in this release");
   const auto gemm = make_gemm(file, spec, nullptr, 0, diags);
   if (const std::string error = wl::shape_error(gemm->problem, gemm->d); !error.empty())
-    diags.error("launch-mismatch", spec.place, error);
+    return diags.error("launch-mismatch", spec.place, error);
+  if (!is_scaled(spec)) return;
+  if (const std::string error = scale_error(file, spec, gemm->problem); !error.empty()) diags.error("launch-mismatch", spec.place, error);
 }
 
 std::optional<wl::Comparison> compare(const LaunchFile& file, uint64_t seed, Workspace& work,

@@ -28,6 +28,24 @@ template <class T> Matrix<T> read(const MatrixRef& m) {
   return out;
 }
 
+/// A with its factors, and B.
+template <class T> Matrix<T> read_a(const GemmProblem& p) {
+  Matrix<T> out = read<T>(p.a);
+  if constexpr (std::is_floating_point_v<T>)
+    for (int64_t r = 0; r < out.rows() && p.scale_block > 0; ++r)
+      for (int64_t k = 0; k < out.cols(); ++k)
+        out(r, k) *= static_cast<T>(p.a_scales[static_cast<size_t>(r * (out.cols() / p.scale_block) + k / p.scale_block)]);
+  return out;
+}
+template <class T> Matrix<T> read_b(const GemmProblem& p) {
+  Matrix<T> out = read<T>(p.b);
+  if constexpr (std::is_floating_point_v<T>)
+    for (int64_t k = 0; k < out.rows() && p.scale_block > 0; ++k)
+      for (int64_t c = 0; c < out.cols(); ++c)
+        out(k, c) *= static_cast<T>(p.b_scales[static_cast<size_t>(c * (out.rows() / p.scale_block) + k / p.scale_block)]);
+  return out;
+}
+
 /// Integer results wrap as the output type does (PTX: mma without .satfinite).
 int64_t wrap(isa::Type dtype, int64_t value) {
   const int bits = storage_bits(dtype);
@@ -36,7 +54,7 @@ int64_t wrap(isa::Type dtype, int64_t value) {
 }
 
 template <class T> Matrix<T> multiply(const GemmProblem& p, const MatrixRef& d) {
-  Matrix<T> out = read<T>(p.a) * read<T>(p.b);
+  Matrix<T> out = read_a<T>(p) * read_b<T>(p);
   if (p.alpha != 1) out *= static_cast<T>(p.alpha);
   if (p.beta != 0) out += static_cast<T>(p.beta) * read<T>(p.c);
   if constexpr (std::is_integral_v<T>) out = out.unaryExpr([&](T x) { return wrap(d.dtype, x); });
@@ -45,7 +63,7 @@ template <class T> Matrix<T> multiply(const GemmProblem& p, const MatrixRef& d) 
 
 /// sum over k of |a b|, for the accumulation bound.
 Matrix<double> magnitude(const GemmProblem& p) {
-  return read<double>(p.a).cwiseAbs() * read<double>(p.b).cwiseAbs() * std::abs(p.alpha);
+  return read_a<double>(p).cwiseAbs() * read_b<double>(p).cwiseAbs() * std::abs(p.alpha);
 }
 
 template <class T> Comparison compare(const GemmProblem& p, const MatrixRef& d, const Tolerance& tolerance) {
@@ -92,6 +110,24 @@ std::string Comparison::str(std::string_view name) const {
   return fmt::format("{}[{}, {}] is {:.9g}, expected {:.9g} (allowed error {:.3g}); {} of {} elements "
                      "differ, largest error {:.3g} ({:.3g} ulp), rel_l2 {:.3g}",
                      name, row, col, got, want, allowed, failures, elements, max_abs, max_ulp, rel_l2);
+}
+
+std::vector<double> read_scales(const MatrixRef& plain) {
+  std::vector<double> out;
+  for (int64_t r = 0; r < plain.rows; ++r)
+    for (int64_t c = 0; c < plain.cols; ++c)
+      out.push_back(load(plain.bytes, plain.dtype, static_cast<uint64_t>(r * plain.row_stride + c * plain.col_stride)));
+  return out;
+}
+
+std::vector<double> read_tiled_scales(std::span<const uint8_t> bytes, isa::Type dtype, int64_t outer, int64_t count) {
+  std::vector<double> out;
+  for (int64_t r = 0; r < outer; ++r)
+    for (int64_t c = 0; c < count; ++c) {
+      const int64_t tile = r / 128 * (count / 4) + c / 4;
+      out.push_back(load(bytes, dtype, static_cast<uint64_t>(tile * 512 + r % 32 * 16 + r % 128 / 32 * 4 + c % 4)));
+    }
+  return out;
 }
 
 std::string shape_error(const GemmProblem& p, const MatrixRef& d) {

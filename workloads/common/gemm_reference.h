@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "isa/type.h"
 
@@ -25,7 +26,16 @@ struct GemmProblem {
   MatrixRef a, b; // m x k, k x n
   MatrixRef c;    // m x n; not looked at when beta == 0
   double alpha = 1, beta = 0;
+  // Block scaling: each scale_block elements along k of a row of A and of a column of B share a factor. 0: none.
+  int64_t scale_block = 0;
+  std::vector<double> a_scales = {}, b_scales = {}; // [m][k / scale_block], [n][k / scale_block]
 };
+
+/// Scale factors of `outer` rows of A or columns of B, `count` each, from a plain matrix (outer x count).
+std::vector<double> read_scales(const MatrixRef& plain);
+/// The same from tiles of 128 x 4 factors, 512 bytes each, as tcgen05 and cuBLAS have them: [outer / 128][count / 4][32][4][4],
+/// where (row, col) of a tile is at [row % 32][row / 32][col].
+std::vector<double> read_tiled_scales(std::span<const uint8_t> bytes, isa::Type dtype, int64_t outer, int64_t count);
 
 /// What an element may differ by: atol + rtol |want| + ulps * ulp(dtype of D, want) + accumulation * K *
 /// sum_k |a b|.

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <vector>
 
 #include "workloads/common/dtype.h"
@@ -88,6 +89,28 @@ TEST(GemmReference, ExtentsThatDisagree) {
   const Buffer a(Type::f16, 2, 3, {}), b(Type::f16, 2, 2, {}), d(Type::f16, 2, 2, {});
   EXPECT_EQ(shape_error({a.ref(), b.ref(), {}}, d.ref()),
             "A is 2 x 3 and B is 2 x 2: their inner extents differ");
+}
+
+// Blocks of two along K: row [1 1 1 1] with factors 2, 0.5 against a column of ones with 1, 4: 2 * 2 * 1 + 2 * 0.5 * 4 = 8.
+TEST(GemmReference, BlockScales) {
+  const Buffer a(Type::e2m1, 1, 4, {1, 1, 1, 1}), b(Type::e4m3, 4, 1, {1, 1, 1, 1}), d(Type::f32, 1, 1, {8});
+  const Buffer sfa(Type::ue4m3, 1, 2, {2, 0.5}), sfb(Type::ue8m0, 2, 1, {1, 4});
+  GemmProblem p{a.ref(), b.ref(), {}};
+  p.scale_block = 2;
+  p.a_scales = read_scales(sfa.ref());
+  p.b_scales = read_scales(sfb.ref().transposed());
+  EXPECT_EQ(p.b_scales, (std::vector<double>{1, 4}));
+  const Comparison result = compare_gemm(p, d.ref(), {});
+  EXPECT_TRUE(result.passed) << result.str("D");
+}
+
+// Row 33 of a tile is row 1 of its second group of 32, factor 2: byte 1 * 16 + 1 * 4 + 2 of the second tile along K (512 bytes on).
+TEST(GemmReference, TiledScales) {
+  std::vector<uint8_t> bytes(1024, 127);
+  bytes[512 + 22] = 130;
+  const std::vector<double> scales = read_tiled_scales(bytes, Type::ue8m0, 128, 8);
+  EXPECT_EQ(scales[33 * 8 + 6], 8.0);  // 2^(130 - 127)
+  EXPECT_EQ(std::count(scales.begin(), scales.end(), 1.0), 1023);
 }
 
 } // namespace

@@ -7,6 +7,8 @@ ptx() { "$nvcc" -ptx -O3 -lineinfo "$@"; }
 ptx -arch=compute_75 sgemm_naive.cu -o sgemm_naive.ptx
 ptx -arch=compute_75 sgemm_blocked.cu -o sgemm_blocked.ptx
 ptx -arch=compute_75 wmma_gemm.cu -o wmma_gemm.ptx
+ptx -arch=compute_75 -DTYPE=16 -DNAME=turing_f16 turing_mma.cu -o turing_f16.ptx
+ptx -arch=compute_75 -DTYPE=8 -DNAME=turing_s8 turing_mma.cu -o turing_s8.ptx
 for stages in 2 3 4; do
   ptx -arch=compute_80 -DSTAGES=$stages -DSWIZZLE=1 -DNAME=mma_s${stages}_xor mma_multistage.cu -o mma_s${stages}_xor.ptx
 done
