@@ -228,7 +228,7 @@ void TensorWatch::load(ExecContext& ctx, uint32_t inst, const Move& move) {
     check_cells(check, ctx.cluster_rank, range, false, false);
     mark(ctx.cluster_rank, range, event, false);
     if (const auto at = ctx.tensor->undefined(move.lane, move.lanes, move.column[a], move.columns))
-      check.add(kUninitialisedRead, nullptr, events_[event], fmt::format("reads lane {}, column {} of Tensor Memory, which nobody wrote{{:.0}}", at->lane, at->column));
+      check.add(kUninitialisedRead, nullptr, events_[event], fmt::format("reads lane {}, column {} of Tensor Memory, which nobody wrote", at->lane, at->column));
   }
   for (Check::Found& f : check.found)
     if (f.kind == kUninitialisedRead) f.other = HazardFinding::kNone;

@@ -158,8 +158,7 @@ std::string bind_commit(Inst& inst, const Decoded& d) {
   if (inst.group_count != expected) return fmt::format("found {} operands, expected {}: .multicast::cluster brings a CTA mask", inst.group_count, expected);
   if (!inst.aux) return {};
   if (inst.operand(1).kind != Operand::Kind::reg) return "operand 2 (CTA mask) is not a register";
-  if (inst.operand(1).bit_width != 16) return fmt::format("operand 2 (CTA mask) is a {}-bit register, expected 16 bits", inst.operand(1).bit_width);
-  return {};
+  return expect_group(inst, 1, d, 16, false, false);
 }
 
 // ---- forms ----

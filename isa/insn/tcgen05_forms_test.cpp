@@ -69,12 +69,17 @@ bool assembles(const std::string& statements) {
 TEST(Tcgen05Forms, PtxasAgrees) {
   std::string all;
   for (const Form& form : forms()) {
-    if (form.accepted) all += form.text + "\n";
-    else EXPECT_FALSE(assembles(form.text)) << form.text;
+    if (form.accepted) {
+      all += form.text + "\n";
+    } else {
+      EXPECT_FALSE(assembles(form.text)) << form.text;
+    }
   }
   if (assembles(all)) return;
   for (const Form& form : forms())
-    if (form.accepted) EXPECT_TRUE(assembles(form.text)) << form.text;
+    if (form.accepted) {
+      EXPECT_TRUE(assembles(form.text)) << form.text;
+    }
 }
 #endif
 

@@ -7,7 +7,6 @@
 #include <map>
 #include <mutex>
 
-#include "isa/exec/shared_watch.h"
 #include "isa/exec/tensor_watch.h"
 #include "isa/insn/access.h"
 #include "isa/insn/tcgen05_exec.h"
@@ -65,8 +64,7 @@ bool destination(ExecContext& ctx, const Operand& op, uint32_t& offset) {
   return ctx.fx.control == Control::next;
 }
 
-void write_address(ExecContext& ctx, const Inst& inst, uint32_t offset, uint32_t column) {
-  if (SharedWatch* watch = ctx.shared->watch()) watch->writes(ctx, ctx.index_of(inst), 1, &offset, 4, false);
+void write_address(ExecContext& ctx, uint32_t offset, uint32_t column) {
   const uint32_t bits = TensorAddress{0, column}.bits();
   std::memcpy(ctx.shared->data() + offset, &bits, 4);
   ctx.shared->mark_written(offset, 4);
@@ -111,7 +109,7 @@ void run_tcgen05_alloc(ExecContext& ctx, const Inst& inst, uint32_t mask) {
   if (before != 0 && columns > before)
     ctx.find({.inst = wanted.inst, .warp = ctx.warp_index, .offset = HazardFinding::kNone,
               .text = fmt::format("allocates {} columns after an allocation of {}: the number must not increase", columns, before), .named = kMisuse});
-  write_address(ctx, inst, offset, *column);
+  write_address(ctx, offset, *column);
 }
 
 void run_tcgen05_dealloc(ExecContext& ctx, const Inst& inst, uint32_t mask) {

@@ -121,11 +121,12 @@ TEST(Tcgen05Ptx, Packing) {
 }
 
 TEST(Tcgen05Ptx, LaneRules) {
-  EXPECT_NE(failure(with_columns("tcgen05.ld.sync.aligned.32x32b.x1.b32 {%r10}, [%r1];"), "tmem-misuse").find("warp 1 (warp 1 of its warpgroup) reaches lanes 32 to 63 only"), std::string::npos);
-  EXPECT_NE(failure(with_columns("add.u32 %r2, %r2, 0x80000; tcgen05.ld.sync.aligned.16x64b.x1.b32 {%r10}, [%r2];"), "tmem-misuse").find(".16x64b starts at lane 0 or 16"), std::string::npos);
-  EXPECT_NE(failure(with_columns("add.u32 %r2, %r2, 0x100000; tcgen05.ld.sync.aligned.32x32b.x1.b32 {%r10}, [%r2];"), "tmem-misuse").find("lane 16"), std::string::npos);
+  EXPECT_NE(failure(with_columns("tcgen05.ld.sync.aligned.32x32b.x1.b32 {%r10}, [%r1];"), "tmem-misuse").find("warp 3 (warp 3 of its warpgroup) reaches lanes 96 to 127 only"), std::string::npos);
+  EXPECT_NE(failure(with_columns("add.u32 %r2, %r2, 0x80000; tcgen05.ld.sync.aligned.16x64b.x1.b32 {%r10}, [%r2];"), "tmem-misuse").find(".16x64b starts at lane 96 or 112"), std::string::npos);
+  EXPECT_NE(failure(with_columns("add.u32 %r2, %r2, 0x100000; tcgen05.ld.sync.aligned.32x32b.x1.b32 {%r10}, [%r2];"), "tmem-misuse").find("names lane 112"), std::string::npos);
   EXPECT_NE(failure(with_columns("add.u32 %r2, %r2, %tid_x; tcgen05.st.sync.aligned.32x32b.x1.b32 [%r2], {%r10};"), "tmem-misuse").find("expected the same in all lanes"), std::string::npos);
-  EXPECT_NE(failure(with_columns("@%p2 tcgen05.ld.sync.aligned.32x32b.x1.b32 {%r10}, [%r2];"), "tmem-misuse").find("needs all 32 lanes of the warp, but 1"), std::string::npos);
+  EXPECT_NE(failure(with_columns("@%p2 tcgen05.ld.sync.aligned.32x32b.x1.b32 {%r10}, [%r2];"), "deadlock").find("lanes 0x1 wait for the other lanes of the warp"), std::string::npos);
+  EXPECT_NE(failure("tcgen05.wait::ld.sync.aligned;", "tmem-misuse", 20).find("needs all 32 lanes of the warp, but 20"), std::string::npos);
   EXPECT_NE(failure(with_columns("tcgen05.ld.sync.aligned.32x32b.x1.b32 {%r10}, [%r2+64];"), "tmem-misuse").find("column 64 is not allocated by this CTA (allocated: 0 to 63)"), std::string::npos);
   EXPECT_NE(failure(with_columns("tcgen05.ld.sync.aligned.16x32bx2.x1.b32 {%r10}, [%r2], 600;"), "tmem-misuse").find("columns 600 to 600 of Tensor Memory, which has 512"), std::string::npos);
 }
