@@ -91,9 +91,8 @@ std::string_view Tcgen05Plan::arithmetic_note() const {
   if (form_.sparse) return "sparse sums are taken to be those of the dense instruction over the stored elements; no model, no hardware vectors";
   if (form_.weight_stationary) return ".ws is taken to add up as the form without .ws; no model, no hardware vectors";
   if (form_.cta_group == 2) return "cta_group::2 is taken to add up as cta_group::1; no model, no hardware vectors";
-  if (is_scaled(form_.kind)) return "block scaling as MMA-Sim (arXiv 2511.10909) has it; no hardware vectors";
-  const ArithRow *a = find_arith_row(Generation::blackwell, MmaPath::tcgen05, idesc_.a, k_), *b = find_arith_row(Generation::blackwell, MmaPath::tcgen05, idesc_.b, k_);
-  return idesc_.a == Type::e3m2 || idesc_.a == Type::e2m3 ? a->unconfirmed : b->unconfirmed;
+  return isa::arithmetic_note({.generation = Generation::blackwell, .path = MmaPath::tcgen05, .a = idesc_.a, .b = idesc_.b, .accumulator = idesc_.d,
+                               .k = k_, .sparse = false, .scaled = is_scaled(form_.kind)});
 }
 
 MatrixSlice Tcgen05Plan::a_slice() const {
