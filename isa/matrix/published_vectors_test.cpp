@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "isa/matrix/mma_plan.h"
+#include "isa/numeric/float_tile.h"
 #include "isa/numeric/formats.h"
 #include "isa/numeric/half.h"
 
@@ -112,6 +113,25 @@ TEST(PublishedVectors, F16Output) {
                        Set{"B200", "fp16", G::blackwell, Type::f16, k16}, Set{"B200", "E4M3", G::blackwell, Type::e4m3, k32},
                        Set{"B200", "E5M2", G::blackwell, Type::e5m2, k32}})
     check_set(s, Type::f16);
+}
+
+// H100's fp8 sums in f32 come from wgmma, with c = 0.
+TEST(PublishedVectors, WgmmaFp8) {
+  for (const auto& [name, type] : {std::pair{"E4M3", Type::e4m3}, {"E5M2", Type::e5m2}}) {
+    const std::string folder = std::string("H100_") + name;
+    const auto a = read_hex(kVectors / folder / ("a_" + folder + ".txt")), b = read_hex(kVectors / folder / ("b_" + folder + ".txt"));
+    const auto d = read_binary(kVectors / folder / "d_H100_fp32.txt");
+    ASSERT_GE(a.size(), 200u) << folder;
+    ASSERT_EQ(d.size(), a.size()) << folder;
+    for (size_t i = 0; i < a.size(); ++i) {
+      std::vector<uint32_t> x, y;
+      for (uint32_t bits : a[i]) x.push_back(static_cast<uint32_t>(convert(Type::f32, type, bits)));
+      for (uint32_t bits : b[i]) y.push_back(static_cast<uint32_t>(convert(Type::f32, type, bits)));
+      ASSERT_EQ(x.size(), 32u);
+      ASSERT_EQ(float_dot(*find_arith(Generation::hopper, MmaPath::wgmma, type, Type::f32, 32), type, type, Type::f32, x.data(), y.data(), 32, 0), d[i])
+          << folder << " line " << i + 1;
+    }
+  }
 }
 
 }  // namespace
