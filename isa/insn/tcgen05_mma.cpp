@@ -243,6 +243,16 @@ std::string scale_vector(const Decoded& d, MmaKind kind, uint8_t& size) {
                      mx8 ? ".scale_vec::1X or .block32" : nv ? ".scale_vec::2X, .scale_vec::4X, .block32 or .block16" : ".scale_vec::2X or .block32");
 }
 
+/// What the family targets (sm_100f) do not have (PTX ISA, "tcgen05.mma": Target ISA Notes).
+std::string needs_arch_specific(const Decoded& d, const MmaForm& form) {
+  if (!d.module || d.module->target.back() == 'a') return {};
+  const auto lacks = [&](std::string_view what) { return fmt::format("target {} does not have {}, expected sm_100a", d.module->target, what); };
+  if (form.kind == MmaKind::i8) return lacks("kind::i8");
+  if (form.sparse && is_packed_e2m1(form.kind)) return lacks(fmt::format("sparse kind::{}", name(form.kind)));
+  const std::string_view vector = d.value("scale_vectorsize");
+  return vector.substr(0, 9) == "scale_vec" ? lacks(fmt::format(".{}", vector)) : std::string{};
+}
+
 std::string bind_form(const Inst& inst, const Decoded& d, MmaForm& form) {
   if (auto e = needs_tcgen05(d); !e.empty()) return e;
   form.kind = *mma_kind_named(d.value("kind").substr(6));  // after "kind::"
@@ -253,8 +263,7 @@ std::string bind_form(const Inst& inst, const Decoded& d, MmaForm& form) {
   form.a_in_tensor_memory = inst.operand(Positions::kA).kind == Operand::Kind::address;
   const std::string_view use = d.value("collector_usage");
   if (form.shift && (use == "collector::a::fill" || use == "collector::a::use")) return fmt::format(".{} does not go with .ashift, expected .collector::a::lastuse or .collector::a::discard", use);
-  if (form.kind == MmaKind::i8 && d.module && d.module->target.back() != 'a')
-    return fmt::format("target {} does not have kind::i8, expected sm_100a or sm_110a", d.module->target);
+  if (auto e = needs_arch_specific(d, form); !e.empty()) return e;
   return is_scaled(form.kind) ? scale_vector(d, form.kind, form.scale_vec) : std::string{};
 }
 
@@ -277,6 +286,8 @@ std::string bind_plain_tail(const Inst& inst, const Decoded& d, const MmaForm& f
   at.enable = next++;
   if (next == inst.group_count) return {};
   at.last = next;
+  // ptxas 13.0 takes it with kind::i8 too, where the manual gives it no meaning.
+  if (form.kind != MmaKind::f16 && form.kind != MmaKind::tf32) return fmt::format("operand {} (scale-input-d) does not go with kind::{}, expected kind::f16 or kind::tf32", next + 1, name(form.kind));
   const Operand& scale = inst.operand(next);
   if (scale.kind == Operand::Kind::constant && scale.value >= 0 && scale.value <= 15) return {};
   return fmt::format("operand {} (scale-input-d) is {}, expected a constant from 0 to 15", next + 1, scale.kind == Operand::Kind::constant ? std::to_string(scale.value) : "not a constant");
