@@ -139,10 +139,13 @@ std::string bind_mma(Inst& inst, const Decoded& d) {
   return desc.scales ? check_scale_operands(inst, d, desc.scales) : std::string();
 }
 
-/// What only sm_120 with architecture-specific features has.
+/// What only sm_120 with architecture-specific features has; .kind::f8f6f4 without 6- and 4-bit types is also sm_100a's (as ptxas says).
 std::string bind_narrow_mma(Inst& inst, const Decoded& d) {
-  if (d.module && (d.module->sm < 120 || !d.module->arch_specific))
-    return fmt::format("target {} does not have this form, expected sm_120a or another of its family", d.module->target);
+  const auto eight_bits = [](Type t) { return t == Type::e4m3 || t == Type::e5m2; };
+  const bool sparse_f16 = d.has("sp::ordered_metadata") && d.type("dtype") == Type::f16;
+  const int needed = eight_bits(d.type("atype")) && eight_bits(d.type("btype")) && !d.has("block_scale") && !sparse_f16 ? 100 : 120;
+  if (d.module && (d.module->sm < needed || !d.module->arch_specific))
+    return fmt::format("target {} does not have this form, expected sm_{}a or another of its family", d.module->target, needed);
   return bind_mma(inst, d);
 }
 
@@ -184,10 +187,10 @@ constexpr std::string_view kNarrowSets = "  .alayout = { .row };  .blayout = { .
 constexpr std::string_view kFp4Sets = "  .alayout = { .row };  .blayout = { .col };  .atype = { .e2m1 };  .btype = { .e2m1 };";
 constexpr std::string_view kF32Sums = "  .dtype = { .f32 };  .ctype = { .f32 };";
 
-InstDef narrow_mma(const std::string& syntax, std::string_view doc) {
+InstDef narrow_mma(const std::string& syntax, uint16_t sm, std::string_view doc) {
   static std::deque<std::string> texts;  // InstDef keeps a view
   const bool sparse = syntax.starts_with("mma.sp");
-  return {.base = "mma", .syntax = texts.emplace_back(syntax), .op = sparse ? Op::mma_sp : Op::mma, .bind = &bind_narrow_mma, .since = {8, 7, 120},
+  return {.base = "mma", .syntax = texts.emplace_back(syntax), .op = sparse ? Op::mma_sp : Op::mma, .bind = &bind_narrow_mma, .since = {8, 7, sm},
           .manual = "Warp Level Matrix Multiply-Accumulate: mma.sync", .doc = doc};
 }
 
@@ -199,8 +202,8 @@ std::vector<InstDef> narrow_forms() {
   for (const bool sp : {false, true}) {
     const std::string head = sp ? sparse : dense, meta = sp ? "e, f, " : "", tail = scaled + meta + scales;
     const std::string_view doc = sp ? "product of narrow floats, A is sparse" : "product of narrow floats";
-    const auto add = [&](const std::string& text) { forms.push_back(narrow_mma(head + text, doc)); };
-    add("kind::f8f6f4.dtype.atype.btype.ctype d, a, b, c" + std::string(sp ? ", e, f;  .shape = { .m16n8k64 };" : ";  .shape = { .m16n8k16, .m16n8k32 };") + narrow + either);
+    const auto add = [&](const std::string& text, uint16_t sm = 120) { forms.push_back(narrow_mma(head + text, sm, doc)); };
+    add("kind::f8f6f4.dtype.atype.btype.ctype d, a, b, c" + std::string(sp ? ", e, f;  .shape = { .m16n8k64 };" : ";  .shape = { .m16n8k16, .m16n8k32 };") + narrow + either, 100);
     add("kind::mxf8f6f4.block_scale{.vec}" + tail + (sp ? "{ .m16n8k64 };" : "{ .m16n8k32 };") + "  .vec = { .scale_vec::1X };  .stype = { .ue8m0 };" + narrow + f32);
     const std::string shape = sp ? "{ .m16n8k128 };" : "{ .m16n8k64 };";
     add("kind::mxf4.block_scale{.vec}" + tail + shape + "  .vec = { .scale_vec::2X };  .stype = { .ue8m0 };" + fp4 + f32);

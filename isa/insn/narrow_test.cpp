@@ -119,9 +119,10 @@ TEST(NarrowMma, WhatPtxasRefusesIsRefused) {
     return h.messages();
   };
   const std::string plain = "mma.sync.aligned.kind::f8f6f4.m16n8k32.row.col.f32.e2m1.e2m1.f32 " + registers + ";";
-  EXPECT_NE(why("sm_100a", plain).find("target-version"), std::string::npos);
+  EXPECT_NE(why("sm_100a", plain).find("expected sm_120a"), std::string::npos);
   EXPECT_NE(why("sm_120", plain).find("expected sm_120a"), std::string::npos);
   const std::string scaled = "mma.sync.aligned.kind::mxf4.block_scale.scale_vec::2X.m16n8k64.row.col.f32.e2m1.e2m1.f32.ue8m0 " + registers;
+  EXPECT_NE(why("sm_100a", scaled + ", %r1, {0, 0}, %r2, {0, 0};").find("target-version"), std::string::npos);
   EXPECT_NE(why("sm_120a", scaled + ", %r1, {1, 0}, %r2, {0, 0};").find("byte-id is 1, expected 0 or 2"), std::string::npos);
   EXPECT_NE(why("sm_120a", scaled + ", %r1, {0, 2}, %r2, {0, 0};").find("thread-id is 2, expected 0 to 1"), std::string::npos);
   EXPECT_EQ(why("sm_120a", scaled + ", %r1, {2, 1}, %r2, {2, 3};"), "");

@@ -153,23 +153,70 @@ std::vector<std::string> wgmma_statements() {
   return out;
 }
 
+/// Statements with vectors of registers, as modules: accepted here exactly when ptxas accepts them. Returns how many it does.
+int compare_modules(const std::vector<std::string>& statements, const char* version, const char* target) {
+  const auto rejected = rejected_by_ptxas(statements, version, target);
+  int wrong = 0, accepted = 0;
+  for (size_t i = 0; i < statements.size(); ++i) {
+    Diagnostics diags;
+    const auto module = load_module("k.ptx", kernel_with(version, target, {statements[i]}), diags);
+    const bool we = module && !diags.has_errors(), they = !rejected[i];
+    accepted += they;
+    if (we != they && ++wrong <= 30)
+      ADD_FAILURE() << target << ": " << statements[i] << (we ? " accepted here, rejected by ptxas" : " rejected here, accepted by ptxas: " + diags.all()[0].str());
+  }
+  EXPECT_EQ(wrong, 0) << "of " << statements.size();
+  return accepted;
+}
+
+/// mma of .kind:: forms with every pair of types, scale types and vectors, selectors; byte forms of ldmatrix and stmatrix; cvt.rs.
+std::vector<std::string> narrow_statements() {
+  const std::string d4 = register_list(0, 4), d2 = register_list(0, 2), a4 = register_list(4, 4), b2 = register_list(8, 2), b4 = register_list(8, 4);
+  const std::vector<std::string> types = {"e4m3", "e5m2", "e3m2", "e2m3", "e2m1"};
+  std::vector<std::string> out;
+  for (const bool sp : {false, true}) {
+    const std::string head = sp ? "mma.sp::ordered_metadata.sync.aligned." : "mma.sync.aligned.", b = sp ? b4 : b2, meta = sp ? ", %bw20, 0" : "";
+    const std::string k8 = sp ? "m16n8k64" : "m16n8k32", k4 = sp ? "m16n8k128" : "m16n8k64";
+    for (const auto& x : types)
+      for (const auto& y : types) {
+        out.push_back(fmt::format("{}kind::f8f6f4.{}.row.col.f32.{}.{}.f32 {}, {}, {}, {}{};", head, k8, x, y, d4, a4, b, d4, meta));
+        out.push_back(fmt::format("{}{}.row.col.kind::f8f6f4.f16.{}.{}.f16 {}, {}, {}, {}{};", head, k8, x, y, d2, a4, b, d2, meta));
+        if (!sp) out.push_back(fmt::format("{}kind::f8f6f4.m16n8k16.row.col.f32.{}.{}.f32 {}, {}, {{%bw8}}, {};", head, x, y, d4, b2, d4));
+        for (const char* vec : {"", ".scale_vec::1X", ".scale_vec::2X"})
+          out.push_back(fmt::format("{}kind::mxf8f6f4.block_scale{}.{}.row.col.f32.{}.{}.f32.ue8m0 {}, {}, {}, {}{}, %bw30, {{0, 0}}, %bw31, {{0, 0}};", head,
+                                    vec, k8, x, y, d4, a4, b, d4, meta));
+      }
+    for (const char* kind : {"mxf4", "mxf4nvf4"})
+      for (const char* vec : {"", ".scale_vec::1X", ".scale_vec::2X", ".scale_vec::4X"})
+        for (const char* scale : {"ue8m0", "ue4m3"})
+          for (const char* selectors : {"{0, 0}, %bw31, {0, 0}", "{2, 1}, %bw31, {2, 3}", "{1, 0}, %bw31, {0, 0}", "{0, 2}, %bw31, {0, 0}", "{%bh1, %bh2}, %bw31, {%bh3, %bh4}"})
+            out.push_back(fmt::format("{}kind::{}.block_scale{}.{}.row.col.f32.e2m1.e2m1.f32.{} {}, {}, {}, {}{}, %bw30, {};", head, kind, vec, k4, scale, d4, a4,
+                                      b, d4, meta, selectors));
+  }
+  for (const char* shape : {"m8n16", "m16n16", "m16n8"})
+    for (int n : {1, 2, 4})
+      for (const char* trans : {"", ".trans"}) {
+        for (const char* type : {"b8", "b8x16.b6x16_p32", "b8x16.b4x16_p64"})
+          if (shape != std::string("m16n8"))
+            out.push_back(fmt::format("ldmatrix.sync.aligned.{}.x{}{}.shared.{} {}, [%bw40];", shape, n, trans, type,
+                                      register_list(0, shape == std::string("m16n16") ? 2 * n : n)));
+        if (shape == std::string("m16n8")) out.push_back(fmt::format("stmatrix.sync.aligned.{}.x{}{}.shared.b8 [%bw40], {};", shape, n, trans, register_list(0, n)));
+      }
+  for (const char* to : {"e4m3x4", "e5m2x4", "e2m3x4", "e3m2x4"})
+    for (const char* mods : {"", ".satfinite", ".relu.satfinite", ".relu"}) out.push_back(fmt::format("cvt.rs{}.{}.f32 %bw0, {}, %bw9;", mods, to, a4));
+  out.push_back("cvt.rs.satfinite.e2m1x4.f32 %bh0, " + a4 + ", %bw9;");
+  return out;
+}
+
+TEST(OracleNarrow, AcceptsWhatTheTableAccepts) {
+  EXPECT_GT(compare_modules(narrow_statements(), "8.7", "sm_120a"), 200);
+  EXPECT_GT(compare_modules(narrow_statements(), "8.7", "sm_100a"), 20);
+  EXPECT_EQ(compare_modules(narrow_statements(), "8.7", "sm_120"), 0);
+}
+
 // Rows with vectors of registers are beyond variants_of: these statements are written out, and judged as modules.
 TEST(OracleWgmma, AcceptsWhatTheTableAccepts) {
-  const std::vector<std::string> statements = wgmma_statements();
-  for (const auto& [version, target] : {std::pair{"8.6", "sm_90a"}}) {
-    const auto rejected = rejected_by_ptxas(statements, version, target);
-    int wrong = 0, accepted = 0;
-    for (size_t i = 0; i < statements.size(); ++i) {
-      Diagnostics diags;
-      const auto module = load_module("k.ptx", kernel_with(version, target, {statements[i]}), diags);
-      const bool we = module && !diags.has_errors(), they = !rejected[i];
-      accepted += they;
-      if (we != they && ++wrong <= 30)
-        ADD_FAILURE() << statements[i] << (we ? " accepted here, rejected by ptxas" : " rejected here, accepted by ptxas: " + diags.all()[0].str());
-    }
-    EXPECT_EQ(wrong, 0) << "of " << statements.size();
-    EXPECT_GT(accepted, 1000);
-  }
+  EXPECT_GT(compare_modules(wgmma_statements(), "8.6", "sm_90a"), 1000);
 }
 
 }  // namespace
