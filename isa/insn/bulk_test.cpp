@@ -141,6 +141,27 @@ TEST(BulkRun, MapMadeOnTheDevice) {
   EXPECT_EQ(h.at(16), 0u);  // row 16
 }
 
+// sm_100a: both CTAs of a pair load into their own shared memory and tell the mbarrier of the even one.
+TEST(BulkRun, MbarrierOfThePair) {
+  for (const AsyncOrder order : {AsyncOrder::eager, AsyncOrder::late, AsyncOrder::random}) {
+    Tensor h;
+    h.globals += kBuildMap;
+    h.target = "sm_100a";
+    h.grid = h.cluster = {2, 1, 1};
+    h.options.order = order;
+    h.run("mov.u32 %r1, sm; mov.u32 %r2, bar; setp.ne.u32 %p1, %tid_x, 0; mov.u32 %r20, %cluster_ctarank; setp.eq.u32 %p4, %r20, 0;\n" + kReplace +
+          "@%p1 bra $ready;\nmbarrier.init.shared::cta.b64 [%r2], 1;\nfence.proxy.tensormap::generic.acquire.gpu [%rd10], 128;\n$ready:\n"
+          "barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;\n@%p1 bra $wait;\nand.b32 %r21, %r2, 0xfeffffff;\n"
+          "@%p4 mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r2], 256;\n"
+          "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes.cta_group::2 [%r1], [%rd10, {0, %r20}], [%r21];\n"
+          "$wait:\n@!%p4 bra $done;\n$loop:\nmbarrier.try_wait.parity.shared::cta.b64 %p2, [%r2], 0;\n@!%p2 bra $loop;\n$done:\n"
+          "barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;\nshl.b32 %r3, %tid_x, 2; add.u32 %r3, %r3, %r1; ld.shared.u32 %r4, [%r3]; st.global.u32 [%out], %r4;\n");
+    ASSERT_TRUE(h.ok()) << h.messages();
+    EXPECT_EQ(h.at(3), 103u);
+    EXPECT_EQ(h.at(32 + 3), 103u + 16);  // one row further down
+  }
+}
+
 TEST(BulkRun, WrongRankIsReported) {
   Tensor h;
   h.load("cp.async.bulk.tensor.1d.shared::cluster.global.mbarrier::complete_tx::bytes [%r1], [%rd10, {0}], [%r2];");

@@ -88,6 +88,28 @@ TEST(Tcgen05Hazards, SourceOverwritten) {
   expect("st.shared.u32 [%r5], %r9; bar.sync 0;" + kCopy + kCommit + kWait, "missing-proxy-fence", "fence.proxy.async is missing");
 }
 
+// Operands of an mma in columns that it writes, or that an mma before it writes; columns that nobody allocated.
+TEST(Tcgen05Hazards, Operands) {
+  // f32 = f16 * f16, M 128 (bits 24 to 28 in units of 16), N 32 (bits 17 to 22 in units of 8); A: 8 columns.
+  const std::string set = "mov.u32 %r6, 0x08080010; setp.ne.u32 %p6, %tid_x, %tid_x; mov.u32 %r9, 0; add.u32 %r8, %r1, 48; add.u32 %r20, %r1, 32;"
+                          "tcgen05.st.sync.aligned.32x32b.x8.b32 [%r2+48], {%r9,%r9,%r9,%r9,%r9,%r9,%r9,%r9}; tcgen05.wait::st.sync.aligned;" + kBefore + kBar + kAfter;
+  const auto mma = [](const char* d, const char* a) { return std::string("@%p2 tcgen05.mma.cta_group::1.kind::f16 [") + d + "], [" + a + "], %rd1, %r6, %p6;\n"; };
+  EXPECT_EQ(warnings(set + mma("%r1", "%r8") + kCommit + kWait + kAfter + kLoad + kWaitLoad), "");
+  EXPECT_EQ(warnings(set + mma("%r1", "%r8") + mma("%r1", "%r8") + kCommit + kWait), "");
+  const auto failure = [&](const std::string& body) {
+    PtxHarness h = harness();
+    h.run(kernel(set + body + kCommit + kWait));
+    EXPECT_FALSE(h.result.ok);
+    return h.messages();
+  };
+  EXPECT_NE(failure(mma("%r20", "%r8")).find("they overlap"), std::string::npos);
+  EXPECT_NE(failure(mma("%r1", "%r8") + mma("%r20", "%r1")).find("an earlier tcgen05.mma in flight writes D"), std::string::npos);
+  EXPECT_NE(failure(mma("%r1+40", "%r8")).find("column 64 is not allocated"), std::string::npos);
+  // The accumulator is read before anybody wrote it, or the operand is not waited for.
+  expect(set + mma("%r1", "%r8") + kCommit + kLoad + kWaitLoad + kWait, "missing-wait", "tcgen05.mma");
+  expect(set + mma("%r1", "%r8") + "tcgen05.st.sync.aligned.32x32b.x1.b32 [%r2+48], {%r9}; tcgen05.wait::st.sync.aligned;" + kCommit + kWait, "overwrite-in-flight", "tcgen05.mma");
+}
+
 /// Two CTAs: both allocate, CTA 0 copies into both, a multicast commit tells both.
 TEST(Tcgen05Pair, CopyAndCommit) {
   const std::string body = R"(
