@@ -20,7 +20,7 @@ Machine load(const std::string& name) {
 
 TEST(Machines, AllBuiltinOnesLoad) {
   const auto names = builtin_machines();
-  ASSERT_EQ(names, (std::vector<std::string>{"a100", "b200", "h100", "h200", "rtx4090", "t4", "v100"}));
+  ASSERT_EQ(names, (std::vector<std::string>{"a100", "b200", "h100", "h200", "rtx4090", "rtx5090", "t4", "v100"}));
   for (const auto& name : names) EXPECT_EQ(load(name).name, name);
 }
 
@@ -75,6 +75,10 @@ TEST(Machines, TensorPeaksAreTheChips) {
   EXPECT_EQ(rate(v100, "m8n8k4.f32.f16", 4 * 2 * 8 * 8 * 4), 1024);
   EXPECT_EQ(rate(v100, "m16n16k16.f16.f16", 2 * k16), 1024);
   EXPECT_EQ(rate(load("b200"), "m16n8k16.f32.f16", k16), 2048);  // mma.sync at the A100's rate
+  const Machine rtx5090 = load("rtx5090");  // 2407 MHz, 170 SMs: 419 TFLOPS f16 with f16 accumulation, 1676 of FP4
+  EXPECT_EQ(rate(rtx5090, "m16n8k16.f16.f16", k16), 1024);
+  EXPECT_EQ(rate(rtx5090, "m16n8k32.f32.e4m3", k32), 1024);
+  EXPECT_EQ(rate(rtx5090, "m16n8k64.f32.mxf4", 2 * k32), 4096);
   const Machine t4 = load("t4");
   EXPECT_EQ(rate(t4, "m16n8k8.f32.f16", k8), 1024);
   EXPECT_EQ(rate(t4, "m8n8k16.s32.s8", 2 * 8 * 8 * 16), 2048);

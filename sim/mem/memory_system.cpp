@@ -51,8 +51,9 @@ MemorySystem::MemorySystem(const cfg::Machine& machine) : machine_(machine) {
 }
 
 MemorySystem::Place MemorySystem::place_of(uint64_t line) const {
+  // The set comes from other digits of the same product: as even as the slices, and independent of them for any number of sets.
   const uint64_t hash = spread(line);
-  return {pick(hash, slices_), static_cast<uint32_t>((hash ^ line) % sets_)};
+  return {pick(hash, slices_), pick(hash << 20, sets_)};
 }
 
 uint32_t MemorySystem::channel_of(uint64_t line) const { return pick(spread(line * machine_.l2.line_bytes / kChannelBytes), channels_); }

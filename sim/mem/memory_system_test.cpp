@@ -32,6 +32,20 @@ TEST(MemorySystem, MissThenHit) {
   EXPECT_EQ(memory.counters()[Counter::l2_sectors], 8u);
 }
 
+// 1 MiB as 4 slices of 128 sets: three quarters of the capacity stay in it, lines side by side or 16 lines apart. (A power-of-two
+// number of sets must not be indexed by bits that the slice's choice has used.)
+TEST(MemorySystem, TheCapacityIsThereForPowersOfTwo) {
+  auto m = machine();
+  m.l2.slices = 4;
+  for (const uint64_t stride : {1, 16}) {
+    MemorySystem memory(m);
+    constexpr uint64_t kLines = (1 << 20) / 128 * 3 / 4;
+    for (int pass = 0; pass < 2; ++pass)
+      for (uint64_t line = 0; line < kLines; ++line) memory.serve(read(1000, line * stride));
+    EXPECT_GE(memory.counters()[Counter::l2_sectors_hit], 4 * kLines * 95 / 100) << stride;
+  }
+}
+
 TEST(MemorySystem, OnlyMissingSectorsAreFetched) {
   const auto m = machine();
   MemorySystem memory(m);

@@ -13,6 +13,7 @@
 #include "tools/tcsim/output.h"
 #include "tools/tcsim/run_kernel.h"
 #include "validation/compare/tables.h"
+#include "validation/published/table.h"
 
 namespace tcsim::tool {
 namespace {
@@ -23,7 +24,7 @@ struct ValidateCommand {
   std::vector<std::string> sizes;
   std::string kernel;
   uint32_t jobs = std::max(1u, std::thread::hardware_concurrency());
-  bool summary = false;
+  bool summary = false, machine_given = false;
 };
 
 struct Work {
@@ -110,8 +111,28 @@ void simulate_all(std::vector<Work>& all, const ValidateCommand& command, const 
   if (failure) std::rethrow_exception(failure);
 }
 
+/// Published readings: each names its machine, and a micro-kernel repeats it.
+int run_published(const ValidateCommand& command) {
+  Diagnostics diags;
+  std::vector<published::Reading> readings = published::load_readings(command.data, diags);
+  std::erase_if(readings, [&](const published::Reading& r) {
+    return (command.machine_given && r.machine != command.options.arch) || (r.quantity + " " + r.what).find(command.kernel) == std::string::npos;
+  });
+  check_writable(command.options.json, diags);
+  if (readings.empty() && !diags.has_errors()) diags.error("syntax", {command.data, 0, 0}, "no reading is of the machine and kind asked for");
+  if (!diags.has_errors()) {
+    ProgressLine progress(!command.options.quiet);
+    const auto rows = published::compare_readings(readings, command.jobs, [&](size_t done, size_t of) { progress.update_items(done, of, "readings"); });
+    if (!command.options.json.empty()) write_file(command.options.json, published::readings_json(rows), diags);
+    if (command.options.json != "-") fmt::print("{}", published::write_readings(rows, command.summary));
+  }
+  print_diagnostics(diags, command.options.quiet);
+  return exit_code(diags, false);
+}
+
 int run(const ValidateCommand& command) {
   if (const int code = check_usage(command.options); code != kSuccess) return code;
+  if (published::has_readings(command.data)) return run_published(command);
   Diagnostics diags;
   const auto machine = load_machine(command.options, diags);
   const std::vector<compare::DataSet> sets = compare::load_data(command.data, diags);
@@ -142,19 +163,22 @@ Action add_validate(CLI::App& app) {
   RunOptions& o = command->options;
   app.add_option("--data", command->data, "folder of measurement tables (see validation/data)")
       ->capture_default_str();
-  app.add_option("--arch", o.arch, "machine")->capture_default_str();
+  const CLI::Option* arch = app.add_option("--arch", o.arch, "machine (published readings: only those of it)")->capture_default_str();
   app.add_option("--set", o.set, "SECTION.KEY=VALUE: change a value of the machine (may be repeated)")
       ->allow_extra_args(false);
   app.add_option("--mode", o.mode, "timing (default) or full")->check(CLI::IsMember({"timing", "full"}));
   app.add_option("--size", command->sizes, "only these sizes: 512,1024 or 512x512x1024")->delimiter(',');
-  app.add_option("--kernel", command->kernel, "only kernels whose name contains this");
+  app.add_option("--kernel", command->kernel, "only kernels (published: quantities and cases) whose name contains this");
   app.add_option("--jobs", command->jobs, "launches to simulate at the same time")
       ->check(CLI::Range(1, 1024))
       ->capture_default_str();
   app.add_option("--json", o.json, "write rows and scores as JSON (- for stdout)");
   app.add_flag("--summary", command->summary, "print the scores only");
   app.add_flag("--quiet", o.quiet, "no progress line");
-  return [command](const Invocation&) { return run(*command); };
+  return [command, arch](const Invocation&) {
+    command->machine_given = arch->count() > 0;
+    return run(*command);
+  };
 }
 
 } // namespace tcsim::tool
