@@ -158,6 +158,24 @@ TEST(Run, GemmOfEveryStyle) {
   }
 }
 
+// Turing's own shapes and ldmatrix, on a Turing; the machine says that no vector confirms its f16 sums. The Ampere kernel is refused.
+TEST(Run, TuringKernelsOnT4) {
+  const Sandbox box;
+  const std::string cuda = TCSIM_SOURCE_DIR "/workloads/cuda/";
+  for (const char* name : {"turing_f16", "turing_s8"})
+    for (const char* mode : {"functional", "full"}) {
+      const Outcome outcome = box.run(fmt::format("run '{0}{1}.ptx' --launch '{0}{1}.toml' --arch t4 --mode {2} --json r.json", cuda, name, mode));
+      EXPECT_EQ(outcome.code, 0) << name << " " << mode << "\n" << outcome.err;
+      EXPECT_EQ(outcome.err.find("last bits") != std::string::npos,
+                name == std::string("turing_f16")) << outcome.err;
+      if (outcome.code != 0) continue;
+      EXPECT_TRUE(nlohmann::json::parse(box.read("r.json"))["check"]["passed"].get<bool>());
+    }
+  const Outcome refused = box.run(fmt::format("run '{0}mma_s2_xor.ptx' --launch '{0}mma_s2_xor.toml' --arch t4 --mode functional", cuda));
+  EXPECT_EQ(refused.code, 1);
+  EXPECT_THAT(refused.err, HasSubstr("found .target sm_80, but machine t4 is sm_75"));
+}
+
 TEST(Run, ValidatePrintsMeasuredAgainstSimulated) {
   const Sandbox box;
   const Outcome outcome = box.run("validate --size 512 --kernel mma_64x64x32_s2_w4 --jobs 1 --json v.json");
