@@ -100,7 +100,4 @@ uint32_t default_stages(const std::string& style);
 /// Elements of K in 128 bytes, the widest swizzled row: K of a tile unless there is a reason for another.
 uint32_t swizzled_row(const std::string& dtype);
 
-/// Tile and stage choices that --best and sweeps try for a style.
-std::vector<Config> candidates(const Config& base);
-
 }  // namespace tcsim::gemm

@@ -56,7 +56,7 @@ TEST(Gemm, BadConfigurationsSayWhat) {
   EXPECT_NE(first({.dtype = "e4m3", .sm = 80}).find("sm_89"), std::string::npos);
 }
 
-Program hopper(const Config& config) {
+Program sound(const Config& config) {
   Diagnostics diags;
   Program program = generate(config, diags);
   for (const auto& d : diags.all()) ADD_FAILURE() << d.str();
@@ -65,15 +65,15 @@ Program hopper(const Config& config) {
 
 TEST(Hopper, SharedMemoryBudget) {
   // A and B: 128 rows x 128 bytes = 16384 each, four times; two consumers x two slots x 64 rows x 128 bytes; 1024 to align.
-  const Program p = hopper({.m = 512, .n = 512, .k = 512, .style = "hopper-ws", .tile = {128, 128, 64}, .stages = 4});
+  const Program p = sound({.m = 512, .n = 512, .k = 512, .style = "hopper-ws", .tile = {128, 128, 64}, .stages = 4});
   EXPECT_EQ(p.dynamic_smem_bytes, 4u * 2 * 16384 + 4u * 8192 + 1024);
   EXPECT_EQ(p.block[0], 384u);
   // The direct epilogue needs no slots.
-  EXPECT_EQ(hopper({.m = 512, .n = 512, .k = 512, .style = "hopper-tma", .tile = {64, 64, 64}, .stages = 1, .epilogue = "direct"}).dynamic_smem_bytes, 2u * 8192 + 1024);
+  EXPECT_EQ(sound({.m = 512, .n = 512, .k = 512, .style = "hopper-tma", .tile = {64, 64, 64}, .stages = 1, .epilogue = "direct"}).dynamic_smem_bytes, 2u * 8192 + 1024);
 }
 
 TEST(Hopper, MulticastSplitsTheBoxAndExpectsTheWholeTile) {
-  const Program p = hopper({.m = 512, .n = 512, .k = 512, .style = "hopper-ws", .tile = {128, 128, 64}, .stages = 2, .cluster = {2, 1}});
+  const Program p = sound({.m = 512, .n = 512, .k = 512, .style = "hopper-ws", .tile = {128, 128, 64}, .stages = 2, .cluster = {2, 1}});
   ASSERT_EQ(p.tensor_maps.size(), 3u);
   EXPECT_EQ(p.tensor_maps[0].box, (std::array<uint32_t, 2>{64, 128}));  // A: one CTA along N
   EXPECT_EQ(p.tensor_maps[1].box, (std::array<uint32_t, 2>{64, 64}));   // B: each of the two CTAs along M brings half
@@ -90,7 +90,7 @@ TEST(Hopper, MulticastSplitsTheBoxAndExpectsTheWholeTile) {
 
 TEST(Hopper, PersistentGrids) {
   const auto grid = [](uint32_t size, std::array<uint32_t, 2> cluster, uint32_t sms) {
-    return hopper({.m = size, .n = size, .k = 512, .style = "hopper-cooperative", .tile = {128, 128, 64}, .cluster = cluster, .sms = sms}).grid;
+    return sound({.m = size, .n = size, .k = 512, .style = "hopper-cooperative", .tile = {128, 128, 64}, .cluster = cluster, .sms = sms}).grid;
   };
   EXPECT_EQ(grid(2048, {1, 1}, 132), (std::array<uint32_t, 3>{132, 1, 1}));  // 256 tiles
   EXPECT_EQ(grid(512, {1, 1}, 132), (std::array<uint32_t, 3>{16, 1, 1}));    // 16 tiles
@@ -99,7 +99,7 @@ TEST(Hopper, PersistentGrids) {
 
 TEST(Hopper, RowsOfTheSharedTileChooseTheSwizzle) {
   const auto swizzle = [](const std::string& dtype, uint32_t k) {
-    return hopper({.m = 512, .n = 512, .k = 512, .style = "hopper-tma", .tile = {128, 64, k}, .dtype = dtype}).tensor_maps[0].swizzle;
+    return sound({.m = 512, .n = 512, .k = 512, .style = "hopper-tma", .tile = {128, 64, k}, .dtype = dtype}).tensor_maps[0].swizzle;
   };
   EXPECT_EQ(swizzle("f16", 16), "32B");
   EXPECT_EQ(swizzle("f16", 32), "64B");
@@ -127,6 +127,52 @@ TEST(Hopper, BadConfigurationsSayWhat) {
   EXPECT_NE(first({.tile = {128, 32, 64}}).find("the direct epilogue takes any"), std::string::npos);
   EXPECT_NE(first({.tile = {128, 128, 64}, .dtype = "u8"}).find("dtype u8"), std::string::npos);
   EXPECT_NE(first({.tile = {128, 128, 64}, .out = "s32"}).find("expected f16 or f32"), std::string::npos);
+}
+
+TEST(Blackwell, SharedAndTensorMemory) {
+  // A and B: 128 rows x 128 bytes each, three times; four warps x two slots x 32 rows x 128 bytes; 1024 to align.
+  const Program p = sound({.m = 512, .n = 512, .k = 512, .style = "blackwell", .tile = {128, 128, 64}, .stages = 3});
+  EXPECT_EQ(p.dynamic_smem_bytes, 3u * 2 * 16384 + 8u * 4096 + 1024);
+  EXPECT_NE(p.ptx.find("tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [%r"), std::string::npos);
+  EXPECT_NE(p.ptx.find("], 128;"), std::string::npos);  // one column for each of N
+  // Two buffers of 256 columns fill Tensor Memory.
+  EXPECT_NE(sound({.m = 512, .n = 512, .k = 512, .style = "blackwell-ws", .tile = {128, 256, 64}}).ptx.find("], 512;"), std::string::npos);
+  // Scale factors: 512 bytes for 128 rows x 128 of K, of A and of B, in 1024; 16 of Tensor Memory's columns beside 128.
+  EXPECT_EQ(sound({.m = 512, .n = 512, .k = 512, .style = "blackwell", .tile = {128, 128, 128}, .stages = 3, .dtype = "mxfp8", .epilogue = "direct"}).dynamic_smem_bytes, 3u * (32768 + 1024) + 1024);
+}
+
+// The descriptor of f32 = f16 x f16, m128n128, as Triton has it for sm_100 (0x8210010 with B transposed): c_format 1 in bits 4-5,
+// N / 8 = 16 in bits 17-22, M / 16 = 8 in bits 24-28.
+TEST(Blackwell, InstructionDescriptorByHand) {
+  EXPECT_NE(sound({.m = 512, .n = 512, .k = 512, .style = "blackwell", .tile = {128, 128, 64}}).ptx.find("0x8200010;"), std::string::npos);
+  EXPECT_NE(sound({.m = 512, .n = 512, .k = 512, .style = "blackwell", .tile = {128, 128, 64}, .layout = "tt"}).ptx.find("0x8210010;"), std::string::npos);
+  // A pair: M = 256.
+  EXPECT_NE(sound({.m = 512, .n = 512, .k = 512, .style = "blackwell-2cta", .tile = {128, 128, 64}}).ptx.find("0x10200010;"), std::string::npos);
+}
+
+TEST(Blackwell, PairsSplitB) {
+  const Program p = sound({.m = 512, .n = 512, .k = 512, .style = "blackwell-2cta", .tile = {128, 256, 64}});
+  EXPECT_EQ(p.cluster[0], 2u);
+  EXPECT_EQ(p.tensor_maps[0].box, (std::array<uint32_t, 2>{64, 128}));
+  EXPECT_EQ(p.tensor_maps[1].box, (std::array<uint32_t, 2>{64, 128}));  // half of 256 columns
+}
+
+TEST(Blackwell, BadConfigurationsSayWhat) {
+  const auto first = [](Config c) {
+    Diagnostics diags;
+    c.tile[2] = swizzled_row(c.dtype);
+    generate(c, diags);
+    return diags.all().empty() ? std::string() : diags.all().front().text;
+  };
+  EXPECT_NE(first({.style = "blackwell", .tile = {64, 128, 0}}).find("M must be 128"), std::string::npos);
+  EXPECT_NE(first({.style = "blackwell", .cluster = {2, 1}}).find("blackwell-2cta"), std::string::npos);
+  EXPECT_NE(first({.style = "blackwell-ws", .cluster = {2, 2}}).find("expected 1x1 or 2x1"), std::string::npos);
+  EXPECT_NE(first({.style = "blackwell", .tile = {128, 64, 0}, .dtype = "mxfp8"}).find("multiple of 128"), std::string::npos);
+  EXPECT_NE(first({.style = "blackwell-ws", .tile = {128, 256, 0}, .dtype = "nvfp4"}).find("columns of Tensor Memory"), std::string::npos);
+  EXPECT_NE(first({.style = "blackwell", .dtype = "f16", .acc = "f16"}).find("blackwell takes f16"), std::string::npos);
+  EXPECT_NE(first({.style = "volta", .stages = 3}).find("expected 1 or 2"), std::string::npos);
+  EXPECT_NE(first({.style = "volta", .stages = 2, .dtype = "bf16"}).find("volta takes f16 with f32"), std::string::npos);
+  EXPECT_NE(first({.style = "hopper-ws", .emulate = "3xtf32"}).find("the ampere style has it"), std::string::npos);
 }
 
 }  // namespace
