@@ -48,7 +48,7 @@ TEST(Gemm, BadConfigurationsSayWhat) {
     generate(c, diags);
     return diags.all().empty() ? std::string() : diags.all().front().text;
   };
-  EXPECT_NE(first({.style = "kepler"}).find("expected simt, wmma, ampere, hopper-tma"), std::string::npos);
+  EXPECT_NE(first({.style = "kepler"}).find("expected simt, wmma, volta, turing, ampere, hopper-tma"), std::string::npos);
   EXPECT_NE(first({.tile = {128, 100, 32}}).find("powers of two"), std::string::npos);
   EXPECT_NE(first({.dtype = "f64"}).find("dtype f64"), std::string::npos);
   EXPECT_NE(first({.swizzle = "banana"}).find("none, padded or xor"), std::string::npos);
