@@ -25,7 +25,6 @@ bool overlap(const TensorRange& a, const TensorRange& b) {
 struct TensorWatch::Check {
   uint32_t inst = 0;
   uint16_t warp = 0;       // index(rank, warp)
-  bool operation = false;  // of the tensor core; else of a warp
   struct Found { Hazard kind = kFindings; const char* named = nullptr; uint32_t other = 0, other_warp = 0, column = 0; std::string text; };
   std::vector<Found> found{};
   uint32_t column = 0;      // of the cell looked at
@@ -298,7 +297,7 @@ bool TensorWatch::issue(ExecContext& ctx, Tcgen05Op& op, const Tcgen05Touches& t
   if (!on_ || op.kind == Tcgen05Op::Kind::commit || repeat(op, touches)) return true;
   if (!check_operands(ctx, op, touches)) return false;
   ++accesses_;
-  Check check{.inst = op.index, .warp = static_cast<uint16_t>(index(op.rank, op.warp)), .operation = true};
+  Check check{.inst = op.index, .warp = static_cast<uint16_t>(index(op.rank, op.warp))};
   const uint64_t now = ++time_;
   for (const auto& read : touches.reads) check_cells(check, rank_of(op, read.range.cta), read.range, false, true);
   for (const TensorRange& w : touches.writes) check_cells(check, rank_of(op, w.cta), w, true, true);

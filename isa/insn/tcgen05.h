@@ -36,8 +36,7 @@ struct TensorAccess {
   uint32_t columns() const { return fragment.columns() * fragment.accesses(); }
 };
 
-/// Bind helpers. Empty: the module's target has tcgen05 (sm_100a, sm_100f, sm_103, sm_110; not sm_120). `since_f`: the family targets
-/// (sm_100f) have it too.
+/// Bind helper. Empty: the module's target has tcgen05 (sm_100a, sm_100f, sm_103a, sm_110a, ...; not sm_120).
 std::string needs_tcgen05(const Decoded& d);
 /// 1 or 2, from .cta_group.
 uint8_t cta_group_of(const Decoded& d);
