@@ -25,13 +25,12 @@ std::optional<Probe> make_probe(const Reading& r, const cfg::Machine& machine) {
     if (r.what.starts_with("mma ")) return mma_interval(r.what.substr(4), machine, true);
     if (r.what.starts_with("wgmma ")) return wgmma_interval(r.what.substr(6), machine, true);
   }
-  constexpr uint32_t kDepth = 256;  // of the published tables
   const bool tcgen05_peak = r.quantity == "tensor_peak" && r.what.starts_with("tcgen05 ");
   if (tcgen05_peak || r.quantity.starts_with("tcgen05_")) {
     const auto c = parse_tcgen05_case(tcgen05_peak ? r.what.substr(8) : r.what);
     if (!c) return std::nullopt;
     if (r.quantity == "tcgen05_latency") return tcgen05_latency(*c);
-    if (tcgen05_peak || r.quantity == "tcgen05_interval") return tcgen05_interval(*c, kDepth, tcgen05_peak);
+    if (tcgen05_peak || r.quantity == "tcgen05_interval") return tcgen05_interval(*c, tcgen05_peak);
   }
   if (auto p = memory_probe(r, machine)) return p;
   return bulk_probe(r, machine);

@@ -117,13 +117,13 @@ Probe mma_latency(const std::string& row, const cfg::Machine& machine) {
 }
 
 Probe mma_interval(const std::string& row, const cfg::Machine& machine, bool peak) {
-  constexpr uint32_t kLoops = 150;
+  constexpr uint32_t kLoops = 40, kRounds = 16;
   const uint32_t warps = 2 * machine.limits.subcores;
   const Row r = parse(row);
   std::string body;
   for (uint32_t c = 0; c < kChains; ++c) body += mma(r, c, machine.chip.sm);
-  const std::string text = kernel(r, machine.chip.sm, kLoops, repeated(4, body), kChains);
-  const double each = 4.0 * kChains * kLoops;
+  const std::string text = kernel(r, machine.chip.sm, kLoops, repeated(kRounds, body), kChains);
+  const double each = double(kRounds) * kChains * kLoops;
   Probe p;
   p.runs.push_back({text, launch_text(1, 32 * warps, 0, kOutWords), warps, each * (peak ? warps * operations(r) : warps / machine.limits.subcores), {}});
   p.rate = peak;

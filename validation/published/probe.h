@@ -53,9 +53,11 @@ struct Tcgen05Case {
   std::string format;  // BF16 TF32 E4M3 S8 F4 MXF8 MXF4 (kinds f16 tf32 f8f6f4 i8 f8f6f4 mxf8f6f4 mxf8f6f4) and MXF4K64 (mxf4)
   bool a_in_tensor_memory = false;
   uint32_t cta_group = 1, m = 128, n = 64;
+  uint32_t depth = 256;  // operations of a batch, which ends with a commit and a wait
 };
+/// "BF16 SS cta_group::1 m128n64[ x DEPTH]"
 std::optional<Tcgen05Case> parse_tcgen05_case(const std::string& text);
-Probe tcgen05_interval(const Tcgen05Case& c, uint32_t depth, bool peak);
+Probe tcgen05_interval(const Tcgen05Case& c, bool peak);
 Probe tcgen05_latency(const Tcgen05Case& c);
 std::optional<Probe> memory_probe(const Reading& reading, const cfg::Machine& machine);
 std::optional<Probe> bulk_probe(const Reading& reading, const cfg::Machine& machine);

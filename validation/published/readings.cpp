@@ -66,7 +66,7 @@ struct B200Table {
 };
 constexpr const char* kMmaCase = "{Format} {ABLayout} cta_group::{CTAGroup} m{M}n{N}";
 constexpr B200Table kB200Tables[] = {
-    {"tput_results_max.csv", "tcgen05_interval", "CyclesPerMMA", "cycles", kMmaCase},
+    {"tput_results_max.csv", "tcgen05_interval", "CyclesPerMMA", "cycles", "{Format} {ABLayout} cta_group::{CTAGroup} m{M}n{N} x {PipelineDepth}"},
     {"lat_results_full.csv", "tcgen05_latency", "MedianCycles", "cycles", kMmaCase},
     {"tma2d_lat_results.csv", "tma_latency", "LatencyCyclesMedian", "cycles", "{SmemWidth}x{SmemHeight} f32, cold"},
     {"tma2d_tput_results.csv", "tma_interval", "CyclesPerTMA", "cycles", "{SmemWidth}x{SmemHeight} f32, {NumStages} stages"},

@@ -11,6 +11,7 @@ namespace {
 
 constexpr uint32_t kA = 1024, kB = kA + 8192;  // bytes in shared memory: at most 128 rows of A and 256 of B, 32 bytes each
 constexpr uint32_t kSmem = kB + 8192;
+constexpr uint32_t kUnroll = 16;
 
 struct Format {
   const char *name, *kind;
@@ -111,21 +112,24 @@ std::optional<Tcgen05Case> parse_tcgen05_case(const std::string& text) {
   c.cta_group = group.back() - '0';
   c.m = std::stoul(shape.substr(1, n - 1));
   c.n = std::stoul(shape.substr(n + 1));
+  if (std::string by; in >> by) {
+    if (by != "x" || !(in >> c.depth) || c.depth % kUnroll != 0) return std::nullopt;
+  }
   return c;
 }
 
-Probe tcgen05_interval(const Tcgen05Case& c, uint32_t depth, bool peak) {
-  constexpr uint32_t kBatches = 3, kUnroll = 16;
+Probe tcgen05_interval(const Tcgen05Case& c, bool peak) {
+  constexpr uint32_t kBatches = 3;
   const Format& f = *format_of(c.format);
   std::ostringstream s;
   s << set_up(c, f) << " mov.u32 %i, 0; mov.u64 %t0, %clock64;\nBATCH:\n @!%leader bra ISSUED;\n mov.u32 %j, 0;\nMORE:\n setp.ne.u32 %p, %j, 0;\n" << mma(c, f, "%p");
   for (uint32_t u = 1; u < kUnroll; ++u) s << mma(c, f, "%yes");
-  s << fmt::format(" add.u32 %j, %j, 1; setp.lt.u32 %p, %j, {}; @%p bra MORE;\n", depth / kUnroll) << commit(c) << "ISSUED:\n" << wait("WAIT")
+  s << fmt::format(" add.u32 %j, %j, 1; setp.lt.u32 %p, %j, {}; @%p bra MORE;\n", c.depth / kUnroll) << commit(c) << "ISSUED:\n" << wait("WAIT")
     << fmt::format(" add.u32 %i, %i, 1; setp.lt.u32 %p, %i, {}; @%p bra BATCH;\n", kBatches)
     << " mov.u64 %t1, %clock64;\n @%leader st.global.u64 [%out], %t0; @%leader st.global.u64 [%out+8], %t1;\n" << tear_down(c);
   const double operations = 2.0 * c.m * c.n * f.k / c.cta_group;
   Probe p;
-  p.runs.push_back({s.str(), launch(c, 1), 1, static_cast<double>(kBatches) * depth * (peak ? operations : 1), {}});
+  p.runs.push_back({s.str(), launch(c, 1), 1, static_cast<double>(kBatches) * c.depth * (peak ? operations : 1), {}});
   p.rate = peak;
   return p;
 }
