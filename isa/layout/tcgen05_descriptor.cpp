@@ -109,7 +109,8 @@ std::string check_shape(const MmaForm& form, const InstructionDescriptor& d) {
   }
   const bool i8 = form.kind == MmaKind::i8, transposed_bytes = d.b_major == Major::mn && bits(d.b) == 8;
   int step = pair ? 16 : 8;
-  if (i8 && pair) step = 32;
+  // The manual's table gives steps of 32 for pairs with kind::i8; a B200 ran N of 80 and 112 too (SemiAnalysisAI/microbench-blackwell,
+  // tput_results_max.csv, rows S8 with cta_group::2).
   if (i8 && !pair && d.n > 32) step = 16;
   if (transposed_bytes) step = pair ? 32 : 16;
   if (d.n >= step && d.n <= 256 && d.n % step == 0) return {};

@@ -178,6 +178,7 @@ void Emitter::step(int32_t at, int32_t home) {
   MachineOp machine_op;
   machine_op.timing = op.timing;
   machine_op.mma_row = op.mma_row;
+  machine_op.mma_steps = op.mma_steps;
   machine_op.ends_block = op.branch;
   machine_op.read_cycles = static_cast<uint8_t>(banks_.read_cycles(op));
   machine_op.inst = static_cast<uint32_t>(std::max(0, op.inst));

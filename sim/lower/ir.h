@@ -40,6 +40,7 @@ struct Value {
 struct MOp {
   TimingClass timing = TimingClass::alu;
   uint16_t mma_row = 0;
+  uint8_t mma_steps = 1;        // operations that share the row's interval
   bool flexible = false;  // ALU or multiply pipe, whichever is free (IADD3 or IMAD.IADD, MOV or IMAD.MOV, SHF or IMAD.SHL)
   bool branch = false;
   int32_t inst = -1;      // PTX instruction that it is charged to

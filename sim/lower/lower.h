@@ -24,6 +24,7 @@ struct TokenCopy {
 
 struct MachineOp {
   isa::TimingClass timing = isa::TimingClass::nop;
+  uint8_t mma_steps = 1;         // Volta: so many operations, this one among them, share the row's interval
   uint16_t mma_row = 0;          // index into LoweredProgram::mma_rows when timing == mma
   uint8_t sources = 0, results = 0;
   uint8_t read_cycles = 0;       // extra operand-read cycles from register-bank conflicts

@@ -49,7 +49,7 @@ void find_heights(Graph& graph) {
 /// Cycles for which an operation holds its pipe. A shared-memory operation moves 128 bytes a cycle: a wide one holds the
 /// pipe longer than its issue.
 uint32_t planned_interval(const Function& fn, const MOp& op) {
-  if (op.timing == TimingClass::mma) return fn.mma_rows[op.mma_row]->interval;
+  if (op.timing == TimingClass::mma) return fn.mma_rows[op.mma_row]->interval / op.mma_steps;
   uint32_t interval = fn.machine.of(op.timing).interval;
   const bool load = op.timing == TimingClass::ldsm || op.timing == TimingClass::lds;
   if (load) {

@@ -8,7 +8,8 @@
 
 namespace tcsim::sim::lowering {
 
-/// The operation carries the row's whole interval; further native instructions and helpers take issue slots beside it.
+/// The operation carries the row's whole interval; further native instructions and helpers take issue slots beside it. Volta's
+/// are steps of one matrix instruction (HMMA.884), each of which holds the tensor core for its part of the interval.
 void Selector::select_matrix(int32_t i) {
   const Inst& inst = fn_.inst(i);
   const auto row = fn_.machine.mma.find(inst.timing_key);
@@ -32,9 +33,17 @@ void Selector::select_matrix(int32_t i) {
     else add_group(uses, g, i);
   }
   for (uint32_t k = 0; k < timing->helpers; ++k) uses.push_back(step(i, TimingClass::alu, uses.empty() ? Values{} : Values{uses[0]}, true));
-  for (uint32_t k = 1; k < timing->instructions; ++k) emit(i, TimingClass::nop, {});
-  const int32_t op = emit_result(i, TimingClass::mma, uses);
-  fn_.ops[op].mma_row = index;
+  const bool in_steps = fn_.sm < 75 && timing->interval % timing->instructions == 0;
+  const auto steps = static_cast<uint8_t>(in_steps ? timing->instructions : 1);
+  const auto of_row = [&](int32_t op) {
+    fn_.ops[op].mma_row = index;
+    fn_.ops[op].mma_steps = steps;
+  };
+  for (uint32_t k = 1; k < timing->instructions; ++k) {
+    if (in_steps) of_row(emit(i, TimingClass::mma, uses));
+    else emit(i, TimingClass::nop, {});
+  }
+  of_row(emit_result(i, TimingClass::mma, uses));
 }
 
 namespace {
