@@ -148,6 +148,7 @@ bool KernelLinker::fits(const Linked& linked, const std::vector<syntax::OperandS
     const auto shown = [&] { return group.count ? squeeze(atoms_[group.first].text, 40) : std::string("{}"); };
     if (spec.address && !is_address) why = fmt::format("found '{}' as operand {} of '{}', expected an address in [ ]", shown(), g + 1, linked.opcode);
     else if (!spec.address && is_address) why = fmt::format("found an address as operand {} of '{}', expected {}", g + 1, linked.opcode, spec.name);
+    else if (spec.predicate && group.form == AtomGroup::Form::vector) why = fmt::format("found a vector as operand {} of '{}', expected {}", g + 1, linked.opcode, spec.name);
     else if (group.form == AtomGroup::Form::list) why = fmt::format("found '(' as operand {} of '{}', expected {}", g + 1, linked.opcode, spec.name);
     else if (group.form == AtomGroup::Form::pair && !spec.may_pair) why = fmt::format("found '|' in operand {} of '{}', expected {}", g + 1, linked.opcode, spec.name);
     else if (spec.min_atoms == 2 && group.form != AtomGroup::Form::pair) why = fmt::format("found '{}' as operand {} of '{}', expected a pair d|p", shown(), g + 1, linked.opcode);
