@@ -160,7 +160,7 @@ void exchange_messages(std::vector<std::unique_ptr<Sm>>& sms, std::vector<Cluste
 class Simulation {
  public:
   Simulation(const KernelRun& run, isa::GlobalMemory& global, const SimOptions& options, Diagnostics& diags)
-      : run_(run), options_(options), diags_(diags), memory_(*run.machine), scheduler_(*run.launch, *run.machine, options.ctas) {
+      : run_(run), options_(options), diags_(diags), memory_(*run.machine, run.lifted.stores), scheduler_(*run.launch, *run.machine, options.ctas) {
     for (uint32_t i = 0; i < run.machine->chip.sms; ++i) sms_.push_back(std::make_unique<Sm>(run, i, global));
   }
 
@@ -207,7 +207,7 @@ class Simulation {
       count_operations(*run_.program, sm->ops, sm->counters);
       result.counters.sms.push_back(sm->counters);
       for (size_t i = 0; i < result.ops.size(); ++i) add(result.ops[i], sm->ops[i]);
-      for (const auto& note : sm->conflict_notes) result.conflict_notes.insert(note);
+      for (const auto& example : sm->conflict_examples) result.conflict_examples.insert(example);
       for (const auto& [offset, stats] : sm->mbarriers) add(result.mbarriers[offset], stats);
     }
     for (const OpStats& op : result.ops)
@@ -286,16 +286,31 @@ class Simulation {
   std::vector<std::unique_ptr<Sm>> sms_;
 };
 
+/// The program, compiled for a machine, runs on another one with the same instructions: its rows of matrix instructions.
+void retime(LoweredProgram& program, const cfg::Machine& from, const cfg::Machine& to) {
+  for (const cfg::MmaTiming*& row : program.mma_rows) {
+    const auto named = std::find_if(from.mma.begin(), from.mma.end(), [row](const auto& entry) { return &entry.second == row; });
+    TC_CHECK(named != from.mma.end(), "a matrix instruction's row is in the machine {}", from.name);
+    row = &to.mma.at(named->first);
+  }
+}
+
 }  // namespace
 
 SimResult simulate(const isa::Module& module, const isa::Kernel& kernel, const isa::LaunchInfo& launch, isa::GlobalMemory& memory,
                    const cfg::Machine& machine, const SimOptions& options, Diagnostics& diags) {
   const auto begin = std::chrono::steady_clock::now();
   SimResult result;
-  result.program = lower(module, kernel, machine, {.registers = options.registers}, diags);
+  const cfg::Machine& compiled_for = options.compiled_for == nullptr ? machine : *options.compiled_for;
+  const Place place{module.path, kernel.line, 1};
+  result.program = lower(module, kernel, compiled_for, {.registers = options.registers}, diags);
   if (diags.has_errors()) return result;
-  result.occupancy = compute_occupancy(kernel, launch, result.program.registers, machine, {module.path, kernel.line, 1}, diags);
+  result.occupancy = compute_occupancy(kernel, launch, result.program.registers, machine, place, diags);
   if (diags.has_errors()) return result;
+  if (options.compiled_for != nullptr) {
+    retime(result.program, compiled_for, machine);
+    result.occupancy.l1_bytes = compute_occupancy(kernel, launch, result.program.registers, compiled_for, place, diags).l1_bytes;
+  }
   isa::LaunchInfo info = launch;
   info.generation = generation_of(machine);
   info.registers_per_thread = result.occupancy.registers_per_thread;
@@ -308,6 +323,7 @@ SimResult simulate(const isa::Module& module, const isa::Kernel& kernel, const i
   run.cluster_size = static_cast<uint32_t>(launch.cluster.count());
   run.machine = &machine;
   run.trace = options.trace;
+  run.lifted = options.lifted;
   run.values_known = options.mode == Mode::full;
   run.warps_per_cta = result.occupancy.warps_per_cta;
   // No more slots than CTAs can come to an SM.

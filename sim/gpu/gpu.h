@@ -28,6 +28,8 @@ struct SimOptions {
   uint64_t ctas = 0;          // only the first so many CTAs of the grid run, whole clusters (a sample); 0: all
   struct Progress { uint64_t instructions, cycles, ctas_done, ctas_total; };
   std::function<void(const Progress&)> progress;
+  Lifted lifted;                 // counterfactual runs ("what if ..."), and ...
+  const cfg::Machine* compiled_for = nullptr;  // ... the machine whose instructions, order and L1 size the kernel keeps; nullptr: the simulated one
   const Trace* trace = nullptr;  // where the chosen CTAs' time goes; nullptr: nobody wants to know
 };
 
@@ -40,7 +42,7 @@ struct SimResult {
   std::vector<OpStats> ops;  // per operation of `program`, over all SMs
   RunCounters counters;      // for make_metrics (sim/stats)
   std::map<uint32_t, MbarrierStats> mbarriers;  // by offset in shared memory, over all CTAs
-  std::unordered_map<uint32_t, std::string> conflict_notes;
+  std::unordered_map<uint32_t, ConflictExample> conflict_examples;
   double wall_s = 0;
 };
 

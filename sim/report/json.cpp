@@ -43,6 +43,25 @@ Json launch_object(const ReportLaunch& l) {
   return out;
 }
 
+Json arch_object(const ReportArch& a) {
+  Json out = {{"name", a.name}, {"assumed_values", a.assumed_values}, {"set", a.set}};
+  out["description"] = a.description;
+  out["sm"] = a.sm;
+  out["sms"] = a.sms;
+  out["clock_mhz"] = number(a.clock_mhz);
+  return out;
+}
+
+Json roofline_object(const Roofline& f) {
+  return {{"flops", number(f.flops)},
+          {"peak_flops_per_cycle", number(f.peak_flops_per_cycle)},
+          {"peak_name", f.peak_name},
+          {"dram_bytes_per_cycle", number(f.dram_bytes_per_cycle)},
+          {"l2_bytes_per_cycle", number(f.l2_bytes_per_cycle)},
+          {"dram_bytes", number(f.dram_bytes)},
+          {"l2_bytes", number(f.l2_bytes)}};
+}
+
 Json instruction_object(const ReportInstruction& i) {
   Json out = {
       {"index", i.index}, {"text", i.text}, {"source", i.source}, {"ptx", i.place}, {"executed", i.executed}};
@@ -50,6 +69,7 @@ Json instruction_object(const ReportInstruction& i) {
   out["wavefronts_ideal"] = i.wavefronts_ideal;
   out["conflicts"] = i.conflicts();
   if (!i.note.empty()) out["note"] = i.note;
+  if (!i.bank_words.empty()) out["bank_words"] = i.bank_words;
   out["stalls"] = stall_cycles(i.stalls);
   return out;
 }
@@ -86,6 +106,13 @@ void add_timing(Json& out, const Report& r) {
   if (r.roofline.flops > 0) out["tflops"] = r.tflops();
 }
 
+void add_roofline(Json& out, const Report& r) {
+  out["roofline"] = roofline_object(r.roofline);
+  Json& resources = out["resources"] = Json::array();
+  for (const ResourceUse& use : resource_uses(r)) resources.push_back({{"name", use.name}, {"used", use.used}});
+  out["verdict"] = verdict(r);
+}
+
 void add_lists(Json& out, const Report& r) {
   if (r.timed()) {
     Json& metrics = out["metrics"] = Json::object();
@@ -110,15 +137,17 @@ void add_lists(Json& out, const Report& r) {
 std::string write_json(const Report& r) {
   Json out;
   out["tcsim"] = {{"version", r.version}, {"command", r.command}};
-  out["arch"] = {{"name", r.arch.name}, {"assumed_values", r.arch.assumed_values}, {"set", r.arch.set}};
+  out["arch"] = arch_object(r.arch);
   out["kernel"] = r.kernel;
   out["mode"] = r.mode;
   out["launch"] = launch_object(r.launch);
   if (r.timed()) add_timing(out, r);
   out["simulated_warp_instructions"] = r.simulated_warp_instructions;
   out["wall_s"] = r.wall_s;
+  if (r.timed()) add_roofline(out, r);
   add_lists(out, r);
   if (r.check) out["check"] = check_object(*r.check);
+  out["not_modelled"] = r.not_modelled;
   // Texts come from the user's files: bytes that are no UTF-8 are replaced, never an error.
   return out.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }

@@ -1,5 +1,8 @@
 #include "sim/report/report.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <numeric>
 
 namespace tcsim::sim {
@@ -34,6 +37,17 @@ std::vector<ResourceUse> resource_uses(const Report& report) {
                   report.metric("l1tex__data_pipe_lsu_wavefronts_mem_shared.avg.pct_of_peak_sustained_elapsed") / 100});
   uses.push_back({"issue slots", report.metric("smsp__issue_active.avg.pct_of_peak_sustained_elapsed") / 100});
   return uses;
+}
+
+// 60 % and 80 % are the thresholds of Nsight Compute's speed-of-light rule.
+std::string verdict(const Report& report) {
+  const std::vector<ResourceUse> uses = resource_uses(report);
+  if (uses.empty()) return {};
+  const auto most = std::max_element(uses.begin(), uses.end(), [](const ResourceUse& a, const ResourceUse& b) { return a.used < b.used; });
+  if (most->used >= 0.8) return fmt::format("bound by {}: little to gain without doing less of it", most->name);
+  if (most->used >= 0.6) return fmt::format("mostly bound by {}", most->name);
+  const bool small_grid = report.metric("launch__waves_per_multiprocessor") < 1;
+  return fmt::format("no resource above 60 %: bound by latency{}; see where warps wait", small_grid ? " and by too few CTAs" : "");
 }
 
 } // namespace tcsim::sim

@@ -48,6 +48,7 @@ struct ReportInstruction {
   uint64_t wavefronts = 0, wavefronts_ideal = 0;  // shared memory
   StallCycles stalls{};                           // warp-cycles charged to this instruction
   std::string note;                               // lanes that collide
+  std::vector<uint16_t> bank_words{};             // words that they need from each bank; empty: no conflict
 
   uint64_t conflicts() const { return wavefronts - wavefronts_ideal; }
   uint64_t cycles() const;          // all warp-cycles, selected included
@@ -107,5 +108,7 @@ struct ResourceUse {
 };
 /// Of the whole chip; empty when the run took no time or its roofs are not known. The largest is the one that binds.
 std::vector<ResourceUse> resource_uses(const Report& report);
+/// What the largest of them means: "mostly bound by L2 bandwidth"; empty when there is none.
+std::string verdict(const Report& report);
 
 }  // namespace tcsim::sim

@@ -115,7 +115,7 @@ private:
       line("  {} {}  {}", &use == &*most ? paint_.bold(name) : name, pad_left(share(use.used), 7),
            paint_.bar(use.used, kBar));
     }
-    line("  {}", verdict(most->name, most->used));
+    line("  {}", verdict(r_));
   }
 
   std::string intensity() const {
@@ -132,16 +132,6 @@ private:
                       l2 = part("L2", f.l2_bytes, f.l2_bytes_per_cycle);
     return fmt::format("{}{}{}", dram, dram.empty() || l2.empty() ? "" : ", ", l2);
   }
-
-  // 60 % and 80 % are the thresholds of Nsight Compute's speed-of-light rule.
-  std::string verdict(const std::string& name, double used) const {
-    if (used >= 0.8) return fmt::format("bound by {}: little to gain without doing less of it", name);
-    if (used >= 0.6) return fmt::format("mostly bound by {}", name);
-    return fmt::format("no resource above 60 %: bound by latency{}; see where warps wait",
-                       small_grid() ? " and by too few CTAs" : "");
-  }
-
-  bool small_grid() const { return r_.metric("launch__waves_per_multiprocessor") < 1; }
 
   void stalls() {
     const auto shares = stall_shares(r_.stalls);

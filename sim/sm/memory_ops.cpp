@@ -59,7 +59,8 @@ Cycle Sm::enter_lsu(SubCore& core, double cost) {
 
 /// A shared-memory instruction: its wavefronts in the pipe. Returns when the result can be used.
 Cycle Sm::shared_access(SubCore& core, const MachineOp& op, const isa::Access& access) {
-  const Wavefronts w = count_wavefronts(access, banks_);
+  Wavefronts w = count_wavefronts(access, banks_);
+  if (run_.lifted.bank_conflicts) w.total = w.ideal;
   const bool store = access.kind == isa::AccessKind::store || access.kind == isa::AccessKind::stmatrix;
   const double per_wavefront = store ? m_.smem.store_wavefront_cycles : m_.smem.wavefront_cycles;
   OpStats& stats = ops[static_cast<size_t>(&op - run_.program->ops.data())];
@@ -71,7 +72,8 @@ Cycle Sm::shared_access(SubCore& core, const MachineOp& op, const isa::Access& a
   counters[Counter::smem_conflicts] += w.conflicts();
   if (access.kind == isa::AccessKind::ldmatrix) counters[Counter::smem_conflicts_ldsm] += w.conflicts();
   if (access.kind == isa::AccessKind::stmatrix) counters[Counter::smem_conflicts_stsm] += w.conflicts();
-  if (w.conflicts() != 0 && !conflict_notes.contains(op.inst)) conflict_notes.emplace(op.inst, describe_conflict(access, banks_));
+  if (w.conflicts() != 0 && !conflict_examples.contains(op.inst))
+    conflict_examples.emplace(op.inst, ConflictExample{describe_conflict(access, banks_), bank_words(access, banks_)});
   const Cycle start = enter_mio(core, w.total, per_wavefront);
   return start + m_.of(op.timing).latency + up((w.total - 1) * m_.smem.subcore_wavefront_cycles);
 }

@@ -66,7 +66,7 @@ class Sm {
   CounterBlock counters;
   std::map<uint32_t, MbarrierStats> mbarriers;  // by offset in shared memory
   std::vector<Diagnostic> faults;         // the user's fault: the run ends
-  std::unordered_map<uint32_t, std::string> conflict_notes;  // PTX instruction -> who collides
+  std::unordered_map<uint32_t, ConflictExample> conflict_examples;  // PTX instruction -> who collides
 
   isa::HazardLog hazards;                 // suspicious reads and writes
 
@@ -129,7 +129,7 @@ class Sm {
   void plan(uint32_t slot, ReadyAt at_least = 0);
   void set_ready(WarpSlot& w, Cycle ready, Pipe pipe);
   void update_next(SubCore& core);
-  void issue_from(SubCore& core);
+  bool issue_from(SubCore& core);   // false: no warp was ready
   void issue(SubCore& core, uint32_t slot);
   void charge(const SubCore& core, WarpSlot& w);
   void set_results(WarpSlot& w, const MachineOp& op, ReadyAt value);

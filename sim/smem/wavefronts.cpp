@@ -14,6 +14,7 @@ using isa::Access;
 using isa::AccessKind;
 
 constexpr uint32_t kMaxBanks = 256;
+using BankCounts = std::array<uint16_t, kMaxBanks>;
 
 uint32_t lanes_per_group(const Access& access) {
   if (access.kind == AccessKind::ldmatrix || access.kind == AccessKind::stmatrix) return 8;
@@ -21,7 +22,7 @@ uint32_t lanes_per_group(const Access& access) {
 }
 
 /// Distinct words per bank of the lanes [first, first + n) that are active; the largest count is the group's wavefronts.
-uint32_t group_wavefronts(const Access& access, uint32_t first, uint32_t n, Banks banks) {
+uint32_t group_wavefronts(const Access& access, uint32_t first, uint32_t n, Banks banks, BankCounts& used) {
   std::array<uint64_t, 32 * 4> words;  // at most 4 words of each lane
   uint32_t count = 0;
   for (uint32_t lane = first; lane < first + n; ++lane) {
@@ -30,10 +31,9 @@ uint32_t group_wavefronts(const Access& access, uint32_t first, uint32_t n, Bank
     const uint64_t end = (access.address[lane] + access.bytes - 1) / banks.bytes;
     for (uint64_t word = begin; word <= end && count < words.size(); ++word) words[count++] = word;
   }
-  if (count <= 1) return count;
   std::sort(words.begin(), words.begin() + count);
   const auto end = std::unique(words.begin(), words.begin() + count);
-  std::array<uint16_t, kMaxBanks> used{};
+  used.fill(0);
   uint16_t most = 0;
   for (auto it = words.begin(); it != end; ++it) most = std::max(most, ++used[*it % banks.count]);
   return most;
@@ -71,15 +71,30 @@ bool conflict_free_16(const Access& access, uint32_t first, uint32_t n) {
 
 Wavefronts count_wavefronts(const Access& access, Banks banks) {
   Wavefronts result;
+  BankCounts used;
   const uint32_t n = lanes_together(access);
   const bool quads = n == 8 && access.bytes == 16 && banks.count == 32 && banks.bytes == 4;
   for (uint32_t first = 0; first < 32; first += n) {
     const uint32_t group_mask = n == 32 ? ~0u : ((1u << n) - 1) << first;
     if ((access.mask & group_mask) == 0) continue;
     result.ideal += 1;
-    result.total += quads && conflict_free_16(access, first, n) ? 1 : group_wavefronts(access, first, n, banks);
+    result.total += quads && conflict_free_16(access, first, n) ? 1 : group_wavefronts(access, first, n, banks, used);
   }
   return result;
+}
+
+std::vector<uint16_t> bank_words(const Access& access, Banks banks) {
+  std::vector<uint16_t> worst(banks.count);
+  BankCounts used;
+  uint32_t most = 0;
+  const uint32_t n = lanes_together(access);
+  for (uint32_t first = 0; first < 32; first += n) {
+    const uint32_t wavefronts = group_wavefronts(access, first, n, banks, used);
+    if (wavefronts <= most) continue;
+    most = wavefronts;
+    worst.assign(used.begin(), used.begin() + banks.count);
+  }
+  return worst;
 }
 
 std::string describe_conflict(const Access& access, Banks banks) {

@@ -8,6 +8,7 @@
 #pragma once
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "isa/exec/context.h"
 
@@ -25,7 +26,16 @@ struct Wavefronts {
 /// access.space must be shared. Number of wavefronts of the instruction as the LSU data pipe serves it.
 Wavefronts count_wavefronts(const isa::Access& access, Banks banks);
 
+/// By bank: different words that the lanes served together need from it, in the group that takes the most passes.
+std::vector<uint16_t> bank_words(const isa::Access& access, Banks banks);
+
 /// For people: which lanes meet in which bank, for the worst group, e.g. "lanes 0, 4, 8, ... (8) meet in bank 0".
 std::string describe_conflict(const isa::Access& access, Banks banks);
+
+/// An execution that conflicts: both of the above.
+struct ConflictExample {
+  std::string lanes;
+  std::vector<uint16_t> bank_words;
+};
 
 }  // namespace tcsim::sim

@@ -36,6 +36,13 @@ TEST(Wavefronts, ColumnReadByStride) {
   }
 }
 
+// Stride of 16 words: even lanes' words lie in bank 0, odd lanes' in bank 16, 16 in each.
+TEST(Wavefronts, WordsOfEachBank) {
+  const auto words = bank_words(access(AccessKind::load, 4, [](uint32_t l) { return uint64_t{l} * 16 * 4; }), {});
+  ASSERT_EQ(words.size(), 32u);
+  for (uint32_t bank = 0; bank < 32; ++bank) EXPECT_EQ(words[bank], bank == 0 || bank == 16 ? 16 : 0) << "bank " << bank;
+}
+
 // NVlabs/cuda-oxide PR 544: Swizzle<B,0,5> on a 32x32 f32 tile, column read: B = 5, 3, 2 -> 1, 4, 8 ways.
 TEST(Wavefronts, ColumnReadSwizzled) {
   for (auto [b, ways] : {std::pair{5, 1u}, {3, 4u}, {2, 8u}}) {

@@ -31,7 +31,7 @@ std::optional<Candidate> try_candidate(gemm::Config config, const cfg::Machine& 
   for (const std::string& swizzle : kSwizzles) {
     config.swizzle = swizzle;
     Diagnostics diags;
-    if (const auto kernel = build_gemm(config, machine, diags)) return Candidate{config, analytic::estimate(describe_gemm(*kernel, machine), machine)};
+    if (const auto kernel = build_gemm(config, machine, diags)) return Candidate{kernel->config, analytic::estimate(describe_gemm(*kernel, machine), machine)};
     refusal = first_error(diags);
   }
   return std::nullopt;
@@ -39,8 +39,11 @@ std::optional<Candidate> try_candidate(gemm::Config config, const cfg::Machine& 
 
 bool divides(const gemm::Config& c) { return c.tile[0] <= c.m && c.tile[1] <= c.n && c.tile[2] <= c.k; }
 
+/// The estimate does not see how evenly loads come: of equals, more stages ride out more.
 void sort_by_estimate(std::vector<Candidate>& list) {
-  std::stable_sort(list.begin(), list.end(), [](const Candidate& a, const Candidate& b) { return a.estimate.cycles < b.estimate.cycles; });
+  std::stable_sort(list.begin(), list.end(), [](const Candidate& a, const Candidate& b) {
+    return a.estimate.cycles != b.estimate.cycles ? a.estimate.cycles < b.estimate.cycles : a.config.stages > b.config.stages;
+  });
 }
 
 /// Shared state of a search: one entry a contest.
@@ -123,7 +126,7 @@ GemmRow row_of(const Entry& e) {
 std::vector<std::string> own_styles(const cfg::Machine& machine) {
   const std::string& g = machine.chip.generation;
   if (g == "volta") return {"volta", "wmma"};
-  if (g == "turing") return {"turing", "wmma"};
+  if (g == "turing") return {"turing"};
   if (g == "hopper") return {"hopper-tma", "hopper-ws", "hopper-cooperative", "hopper-pingpong"};
   if (g == "blackwell") return {"blackwell", "blackwell-2cta", "blackwell-ws"};
   return {"ampere"};
@@ -230,7 +233,7 @@ GemmRow run_plain(const std::string& arch, const cfg::Machine& machine, const ge
   GemmRow row;
   row.arch = arch;
   row.clock_mhz = machine.chip.clock_mhz;
-  row.config = config;
+  row.config = for_machine(config, machine);
   Diagnostics diags;
   if (const auto kernel = build_gemm(config, machine, diags)) row.estimate = analytic::estimate(describe_gemm(*kernel, machine), machine);
   row.failure = first_error(diags);

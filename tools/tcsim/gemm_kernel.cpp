@@ -52,7 +52,13 @@ double streamed_bytes_per_flop(const analytic::Gemm& g, double rows_of_instructi
   return g.element_bytes * g.tile[2] * (g.tile[0] + g.tile[1] * std::max(1.0, g.tile[0] / rows_of_instruction)) / flops;
 }
 
-constexpr double kWgmmaRows = 64, kTcgen05Rows = 128;
+constexpr double kWgmmaRows = 64, kTcgen05Rows = 128, kTcgen05KBytes = 32;  // PTX ISA, shapes of wgmma.mma_async and tcgen05.mma
+
+/// tcgen05.mma: a column of D takes its time whatever the type, K is 32 bytes; one thread issues.
+void rates_of_tcgen05(const cfg::Machine& machine, analytic::Gemm& g) {
+  g.flops_per_cycle = 2 * kTcgen05Rows * (kTcgen05KBytes / g.element_bytes) / machine.tcgen05.cycles_per_column;
+  g.shared_bytes_per_flop = streamed_bytes_per_flop(g, kTcgen05Rows);
+}
 
 /// Rates of the main loop: its matrix instructions (or FFMA), what they read from shared memory, what is issued for them.
 void count_main_loop(const GemmKernel& k, const cfg::Machine& machine, analytic::Gemm& g) {
@@ -73,8 +79,7 @@ void count_main_loop(const GemmKernel& k, const cfg::Machine& machine, analytic:
   for (const sim::MachineOp& op : k.lowered.ops) issued += op.inst >= first && op.inst <= last;
   if (flops == 0) return;
   g.issues_per_flop = issued / flops;
-  const bool streams = k.config.style.starts_with("hopper") || k.config.style.starts_with("blackwell");
-  g.shared_bytes_per_flop = streams ? streamed_bytes_per_flop(g, machine.chip.sm >= 100 ? kTcgen05Rows : kWgmmaRows) : shared / flops;
+  g.shared_bytes_per_flop = gemm::is_hopper_style(k.config.style) ? streamed_bytes_per_flop(g, kWgmmaRows) : shared / flops;
 }
 
 isa::LaunchInfo shape_of(const gemm::Program& program) {
@@ -89,21 +94,6 @@ isa::LaunchInfo shape_of(const gemm::Program& program) {
 /// Values do not matter, and random ones take long to make.
 void clear_values(launch::LaunchFile& file) {
   for (launch::BufferSpec& buffer : file.buffers) buffer.init = launch::Init::zeros;
-}
-
-GemmTiming timing_of(const sim::Report& report) {
-  GemmTiming t;
-  t.cycles = static_cast<double>(report.cycles);
-  t.flops = report.roofline.flops;
-  t.warp_instructions = static_cast<double>(report.simulated_warp_instructions);
-  t.wall_s = report.wall_s;
-  t.l2_to_sm_bytes = report.roofline.l2_bytes;
-  t.peak_flops_per_cycle = report.roofline.peak_flops_per_cycle;
-  t.peak_name = report.roofline.peak_name;
-  t.busy = sim::resource_uses(report);
-  for (sim::ResourceUse& use : t.busy) use.used *= t.cycles;
-  std::copy(report.stalls.begin(), report.stalls.end(), t.stalls.begin());
-  return t;
 }
 
 }  // namespace
@@ -147,8 +137,24 @@ analytic::Gemm describe_gemm(const GemmKernel& k, const cfg::Machine& machine) {
   g.element_bytes = bytes_of(k.file, "A");
   g.out_bytes = bytes_of(k.file, "C");
   g.ctas_per_sm = k.occupancy.ctas_per_sm;
-  count_main_loop(k, machine, g);
+  if (gemm::is_blackwell_style(k.config.style)) rates_of_tcgen05(machine, g);
+  else count_main_loop(k, machine, g);
   return g;
+}
+
+GemmTiming timing_of(const sim::Report& report) {
+  GemmTiming t;
+  t.cycles = static_cast<double>(report.cycles);
+  t.flops = report.roofline.flops;
+  t.warp_instructions = static_cast<double>(report.simulated_warp_instructions);
+  t.wall_s = report.wall_s;
+  t.l2_to_sm_bytes = report.roofline.l2_bytes;
+  t.peak_flops_per_cycle = report.roofline.peak_flops_per_cycle;
+  t.peak_name = report.roofline.peak_name;
+  t.busy = sim::resource_uses(report);
+  for (sim::ResourceUse& use : t.busy) use.used *= t.cycles;
+  std::copy(report.stalls.begin(), report.stalls.end(), t.stalls.begin());
+  return t;
 }
 
 void GemmTiming::add(const GemmTiming& other, double weight) {

@@ -8,22 +8,17 @@
 #include <nlohmann/json.hpp>
 
 namespace tcsim::tool {
-namespace {
 
-using Json = nlohmann::ordered_json;
-
-std::string tile_text(const gemm::Config& c) { return fmt::format("{}x{}x{}", c.tile[0], c.tile[1], c.tile[2]); }
-std::string cluster_text(const gemm::Config& c) { return fmt::format("{}x{}", c.cluster[0], c.cluster[1]); }
-
-/// The resource with the largest share of its peak, and that share.
 std::pair<std::string, double> binding(const GemmTiming& t) {
   if (t.busy.empty() || t.cycles <= 0) return {"", 0};
   const auto most = std::max_element(t.busy.begin(), t.busy.end(), [](const auto& a, const auto& b) { return a.used < b.used; });
   return {most->name, most->used / t.cycles};
 }
 
+namespace {
 // 60 % is the threshold of Nsight Compute's speed-of-light rule: below it no resource but latency binds.
 constexpr double kBinds = 0.6;
+}  // namespace
 
 std::string binding_text(const GemmTiming& t) {
   auto [name, share] = binding(t);
@@ -31,12 +26,6 @@ std::string binding_text(const GemmTiming& t) {
   return share < kBinds ? fmt::format("latency ({} {:.0f} %)", name, share * 100) : fmt::format("{} {:.0f} %", name, share * 100);
 }
 
-struct Stall {
-  std::string_view name;
-  double share;
-};
-
-/// Reasons why warps wait, the largest first; issuing is none.
 std::vector<Stall> waits(const GemmTiming& t) {
   double all = 0;
   for (const double cycles : t.stalls) all += cycles;
@@ -49,6 +38,40 @@ std::vector<Stall> waits(const GemmTiming& t) {
   return out;
 }
 
+std::string grouped(double value) {
+  std::string digits = fmt::format("{:.0f}", value);
+  for (int at = static_cast<int>(digits.size()) - 3; at > 0; at -= 3) digits.insert(static_cast<size_t>(at), ",");
+  return digits;
+}
+
+std::string quoted(const std::string& text) {
+  if (text.find_first_of(",\"\n") == std::string::npos) return text;
+  std::string out = "\"";
+  for (const char ch : text) out += ch == '"' ? std::string("\"\"") : std::string(1, ch);
+  return out + "\"";
+}
+
+std::string aligned(const std::vector<std::vector<std::string>>& lines, const std::function<bool(size_t)>& number) {
+  std::vector<size_t> widths(lines.front().size());
+  for (const auto& line : lines)
+    for (size_t i = 0; i < line.size(); ++i) widths[i] = std::max(widths[i], line[i].size());
+  std::string out;
+  for (const auto& line : lines) {
+    std::string text;
+    for (size_t i = 0; i < line.size(); ++i)
+      text += number(i) ? fmt::format("{:>{}}  ", line[i], widths[i]) : fmt::format("{:<{}}  ", line[i], widths[i]);
+    out += text.substr(0, text.find_last_not_of(' ') + 1) + "\n";
+  }
+  return out;
+}
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string tile_text(const gemm::Config& c) { return fmt::format("{}x{}x{}", c.tile[0], c.tile[1], c.tile[2]); }
+std::string cluster_text(const gemm::Config& c) { return fmt::format("{}x{}", c.cluster[0], c.cluster[1]); }
+
 constexpr size_t kStallsShown = 2;
 
 std::string stalls_text(const GemmTiming& t) {
@@ -56,12 +79,6 @@ std::string stalls_text(const GemmTiming& t) {
   for (const Stall& s : waits(t))
     if (parts.size() < kStallsShown) parts.push_back(fmt::format("{} {:.0f} %", s.name, s.share * 100));
   return fmt::format("{}", fmt::join(parts, ", "));
-}
-
-std::string grouped(double value) {
-  std::string digits = fmt::format("{:.0f}", value);
-  for (int at = static_cast<int>(digits.size()) - 3; at > 0; at -= 3) digits.insert(static_cast<size_t>(at), ",");
-  return digits;
 }
 
 const std::vector<std::string> kHead = {"machine", "style", "tile", "stages", "cluster", "cycles", "time us", "TFLOPS", "% of peak", "estimate", "bound by", "warps wait for"};
@@ -101,6 +118,7 @@ Json row_json(const GemmRow& r) {
   out["tflops"] = r.tflops();
   out["share_of_peak"] = r.timing.share_of_peak();
   out["peak"] = r.timing.peak_name;
+  out["peak_operations_per_sm_cycle"] = r.timing.peak_flops_per_cycle / std::max(1u, c.sms);
   out["bound_by"] = binding(r.timing).first;
   Json resources = Json::object(), stalls = Json::object();
   for (const sim::ResourceUse& use : r.timing.busy) resources[use.name] = use.used / r.timing.cycles;
@@ -117,28 +135,12 @@ Json row_json(const GemmRow& r) {
   return out;
 }
 
-std::string quoted(const std::string& text) {
-  if (text.find_first_of(",\"\n") == std::string::npos) return text;
-  std::string out = "\"";
-  for (const char ch : text) out += ch == '"' ? std::string("\"\"") : std::string(1, ch);
-  return out + "\"";
-}
-
 }  // namespace
 
 std::string table_text(const std::vector<GemmRow>& rows) {
   std::vector<std::vector<std::string>> lines = {kHead};
   for (const GemmRow& row : rows) lines.push_back(cells(row));
-  std::vector<size_t> widths(kHead.size());
-  for (const auto& line : lines)
-    for (size_t i = 0; i < line.size(); ++i) widths[i] = std::max(widths[i], line[i].size());
-  std::string out;
-  for (const auto& line : lines) {
-    std::string text;
-    for (size_t i = 0; i < line.size(); ++i)
-      text += is_number_column(i) ? fmt::format("{:>{}}  ", line[i], widths[i]) : fmt::format("{:<{}}  ", line[i], widths[i]);
-    out += text.substr(0, text.find_last_not_of(' ') + 1) + "\n";
-  }
+  std::string out = aligned(lines, is_number_column);
   out += "\n";
   for (const GemmRow& row : rows) out += sampling_text(row);
   return out;

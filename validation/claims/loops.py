@@ -17,6 +17,7 @@ MMA = {
     "m16n8k64.s32.s4": ("mma.sync.aligned.m16n8k64.row.col.s32.s4.s4.s32", 4, 4, 2, 2 * 16 * 8 * 64),
 }
 CHAINS, WARPS = 4, 8  # independent accumulators a warp; warps an SM, two a sub-core
+UNROLL = 8            # copies of the body in the loop, so that its own instructions do not count
 
 
 def registers(prefix, first, count):
@@ -65,11 +66,11 @@ def machine(tcsim, arch):
     return {key: float(re.search(rf"^  {key} +([0-9.]+)", text, re.M).group(1)) for key in ("sm", "sms", "clock_mhz")}
 
 
-def rate(tcsim, arch, body, operations, sm, warps=WARPS, lengths=(64, 192)):
+def rate(tcsim, arch, body, operations, sm, warps=WARPS, lengths=(16, 48)):
     """Operations of an SM in a cycle. `operations`: of one warp for the whole body."""
-    text = kernel(body, sm)
+    text = kernel(body * UNROLL, sm)
     short, long = (run(tcsim, arch, text, 1, n, warps) for n in lengths)
-    return operations * warps * (lengths[1] - lengths[0]) / (long - short)
+    return UNROLL * operations * warps * (lengths[1] - lengths[0]) / (long - short)
 
 
 def mma_rate(tcsim, arch, name, sm):

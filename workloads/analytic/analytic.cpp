@@ -21,8 +21,10 @@ Step step_of(const Gemm& g, const cfg::Machine& m, double ctas_per_sm) {
   s.compute = ctas_per_sm * flops / g.flops_per_cycle;
   s.shared = ctas_per_sm * (flops * g.shared_bytes_per_flop + loaded) / shared_bytes_per_cycle(m);
   s.issue = ctas_per_sm * flops * g.issues_per_flop / m.limits.subcores;
-  // Multicast: a CTA's share of A comes from L2 once for the cluster's columns, and the other way round.
-  const double requested = (double(bm) / g.cluster[1] + double(bn) / g.cluster[0]) * bk * g.element_bytes;
+  // Multicast: a CTA's share of A comes from L2 once for the cluster's columns, and the other way round. SMs whose reads L2 serves
+  // together have CTAs that follow each other along M: they share B.
+  const double share_b = std::max<double>(g.cluster[0], std::min<double>(m.l2.coalescing_sms, std::ceil(double(g.m) / bm)));
+  const double requested = (double(bm) / g.cluster[1] + double(bn) / share_b) * bk * g.element_bytes;
   s.l2 = ctas_per_sm * std::max(loaded / m.l1.fill_bytes_per_cycle, requested * m.chip.sms / (m.l2.slices * m.l2.slice_bytes_per_cycle));
   s.dram = wave_rows(g, ctas_per_sm * m.chip.sms) * bk * g.element_bytes / m.dram.bytes_per_cycle;
   const double load = 0.5 * (m.l2.near_cycles + m.l2.far_cycles) + loaded / m.l1.fill_bytes_per_cycle;

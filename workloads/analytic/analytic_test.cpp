@@ -13,6 +13,7 @@ cfg::Machine round_machine() {
   m.smem.banks = 32, m.smem.bank_bytes = 4, m.smem.wavefront_cycles = 1;  // 128 B a cycle
   m.l1.fill_bytes_per_cycle = 64, m.l1.store_bytes_per_cycle = 64;
   m.l2.slices = 10, m.l2.slice_bytes_per_cycle = 64;                      // 64 B a cycle and SM
+  m.l2.coalescing_sms = 1;
   m.l2.near_cycles = 200, m.l2.far_cycles = 400;
   m.dram.bytes_per_cycle = 1000, m.dram.extra_cycles = 300;
   m.launch.overhead_cycles = 2000, m.launch.cta_cycles = 100;
@@ -60,6 +61,14 @@ TEST(Analytic, MulticastHalvesL2Requests) {
   const double alone = estimate(g, m).step.l2;
   g.cluster = {2, 1};  // B is shared by two CTAs along M: 3/4 of the bytes
   EXPECT_DOUBLE_EQ(estimate(g, m).step.l2, 0.75 * alone);
+}
+
+TEST(Analytic, NeighboursServedTogetherShareB) {
+  cfg::Machine m = round_machine();
+  m.l1.fill_bytes_per_cycle = 1e9;
+  const double alone = estimate(round_gemm(), m).step.l2;
+  m.l2.coalescing_sms = 2;
+  EXPECT_DOUBLE_EQ(estimate(round_gemm(), m).step.l2, 0.75 * alone);
 }
 
 TEST(Analytic, LastWaveWithOneCtaAnSm) {

@@ -1,0 +1,91 @@
+// A table that sorts, filters, and folds groups and details.
+//
+// A group's label takes the first two columns.
+//
+//   make_table({columns: [{label, value(row), cell(row), number, total, help}], rows, group(row), group_label(key, rows), detail(row), open, search})
+//
+// value: what sorts and is searched; cell: what is shown (default: value). total: groups show the sum of the column. detail: what
+// a click on a row unfolds. Rows of a folded group are not in the document: thousands of rows cost nothing until they are looked at.
+function make_table(options) {
+  const {columns, rows} = options;
+  let order = {column: null, down: false}, filter = '';
+  const open = new Set(options.open || []);
+  const body = el('tbody');
+  const heads = columns.map((column, at) => el('th', {class: column.number ? 'number' : '', scope: 'col', title: column.help},
+    el('button', {type: 'button', click: () => sort_by(at)}, column.label)));
+  const text_of = (row) => columns.map((column) => column.value(row)).join('\u0001').toLowerCase();
+
+  function sort_by(at) {
+    const first_down = Boolean(columns[at].number);
+    if (order.column !== at) order = {column: at, down: first_down};
+    else if (order.down === first_down) order.down = !first_down;
+    else order = {column: null, down: false};
+    heads.forEach((head, index) => {
+      if (index === order.column) head.setAttribute('aria-sort', order.down ? 'descending' : 'ascending');
+      else head.removeAttribute('aria-sort');
+      head.firstChild.textContent = columns[index].label + (index === order.column ? (order.down ? ' \u25be' : ' \u25b4') : '');
+    });
+    draw();
+  }
+  function sorted(list, value) {
+    if (order.column === null) return list;
+    const sign = order.down ? -1 : 1;
+    const compare = (a, b) => (typeof a === 'number' && typeof b === 'number' ? a - b : String(a).localeCompare(String(b), 'en', {numeric: true}));
+    return [...list].sort((a, b) => sign * compare(value(a), value(b)));
+  }
+  function row_nodes(row) {
+    const node = el('tr', {class: options.detail ? 'row has-detail' : 'row'}, columns.map((column) => {
+      const shown = column.cell ? column.cell(row) : column.value(row);
+      return el('td', {class: [column.number ? 'number' : '', column.class || ''].join(' ').trim(), title: column.title ? column.title(row) : null},
+        typeof shown === 'number' ? count(shown) : shown);
+    }));
+    if (options.detail) {
+      node.addEventListener('click', () => {
+        if (node.nextSibling && node.nextSibling.classList.contains('detail')) return node.nextSibling.remove();
+        const detail = options.detail(row);
+        if (detail) node.after(el('tr', {class: 'detail'}, el('td', {colspan: columns.length}, detail)));
+      });
+    }
+    return node;
+  }
+  const total = (column, list) => sum(list.map((row) => Number(column.value(row)) || 0));
+  function group_nodes(key, list) {
+    const head = el('tr', {class: 'group'}, columns.map((column, at) => {
+      if (at === 0) return el('td', {colspan: 2}, el('button', {type: 'button', 'aria-expanded': String(open.has(key)), click: () => toggle(key)}, options.group_label(key, list)), el('span', {class: 'dim'}, `  ${list.length}`));
+      if (at === 1) return null;
+      if (column.group_cell) return el('td', {class: column.number ? 'number' : ''}, column.group_cell(list, key));
+      return el('td', {class: column.number ? 'number' : ''}, column.total ? (column.format || count)(total(column, list)) : '');
+    }));
+    return [head, ...(open.has(key) ? sorted(list, (row) => columns[order.column].value(row)).map(row_nodes) : [])];
+  }
+  function toggle(key) {
+    if (!open.delete(key)) open.add(key);
+    draw();
+  }
+  function groups_of(list) {
+    const groups = new Map();
+    for (const row of list) {
+      const key = options.group(row);
+      if (!groups.has(key)) groups.set(key, []);
+      groups.get(key).push(row);
+    }
+    return sorted([...groups], ([, members]) => {
+      const column = columns[order.column];
+      return column.total ? total(column, members) : column.value(members[0]);
+    });
+  }
+  function draw() {
+    const shown = filter ? rows.filter((row) => text_of(row).includes(filter)) : rows;
+    const nodes = options.group ? groups_of(shown).flatMap(([key, list]) => group_nodes(key, list)) : sorted(shown, (row) => columns[order.column].value(row)).map(row_nodes);
+    body.replaceChildren(...nodes);
+    if (counter) counter.textContent = filter ? `${count(shown.length)} of ${count(rows.length)}` : `${count(rows.length)} rows`;
+  }
+  const counter = options.search ? el('span', {class: 'dim'}) : null;
+  const tools = el('div', {class: 'tools'},
+    options.search ? el('input', {type: 'search', placeholder: options.search, 'aria-label': options.search, input: (event) => { filter = event.target.value.trim().toLowerCase(); draw(); }}) : null,
+    options.group ? el('button', {type: 'button', class: 'plain', click: () => { rows.forEach((row) => open.add(options.group(row))); draw(); }}, 'unfold all') : null,
+    options.group ? el('button', {type: 'button', class: 'plain', click: () => { open.clear(); draw(); }}, 'fold all') : null,
+    ...(options.tools || []), counter);
+  draw();
+  return el('div', {}, tools, el('div', {class: 'table', tabindex: '0'}, el('table', {}, el('thead', {}, el('tr', {}, heads)), body)));
+}
