@@ -184,7 +184,10 @@ Report make_report(const SimResult& r, const isa::Module& module, const isa::Ker
     rows[i].source = source_only(module, inst);
     rows[i].place = fmt::format("{}:{}", module.path, inst.line);
     rows[i].executed = executed[i];
-    if (const auto note = r.conflict_notes.find(static_cast<uint32_t>(i)); note != r.conflict_notes.end()) rows[i].note = note->second;
+    if (const auto example = r.conflict_examples.find(static_cast<uint32_t>(i)); example != r.conflict_examples.end()) {
+      rows[i].note = example->second.lanes;
+      rows[i].bank_words = example->second.bank_words;
+    }
     report.instructions.push_back(std::move(rows[i]));
   }
   if (waits != 0) report.barriers.push_back({.name = "CTA barriers", .waits = waits, .wait_cycles = wait_cycles});

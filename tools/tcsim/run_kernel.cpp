@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <set>
@@ -11,11 +12,13 @@
 #include "sim/gpu/arithmetic_notes.h"
 #include "sim/gpu/occupancy.h"
 #include "sim/gpu/target_check.h"
+#include "sim/report/html/page.h"
 #include "sim/report/writers.h"
 #include "tools/launch/check.h"
 #include "tools/launch/document.h"
 #include "tools/launch/npy.h"
 #include "tools/tcsim/output.h"
+#include "tools/tcsim/source_lines.h"
 #include "tools/tcsim/timed_run.h"
 #include "workloads/common/dtype.h"
 
@@ -27,6 +30,9 @@ std::pair<std::string, std::string> split(const std::string& text) {
   return at == std::string::npos ? std::pair{text, std::string()}
                                  : std::pair{text.substr(0, at), text.substr(at + 1)};
 }
+
+/// Of a timeline that is only for the page: more than it holds, so that the page says where it ends.
+constexpr size_t kPageEvents = 30'000;
 
 /// One run, from parsed inputs to reports.
 class Run {
@@ -49,6 +55,7 @@ public:
   }
 
 private:
+  bool wants_timeline() const { return !functional() && (!options_.timeline.empty() || !options_.html.empty()); }
   bool functional() const { return options_.mode == "functional"; }
   const launch::TritonMetadata* triton() const {
     return input_.kernel.triton ? &*input_.kernel.triton : nullptr;
@@ -59,7 +66,7 @@ private:
     machine_ = load_machine(options_, diags_);
     module_ = isa::load_module(input_.kernel.path, input_.kernel.text, diags_);
     file_ = launch::parse_launch_file(input_.launch_path, input_.launch_text, diags_);
-    for (const std::string* path : {&options_.json, &options_.ncu_csv, &options_.timeline}) check_writable(*path, diags_);
+    for (const std::string* path : {&options_.json, &options_.ncu_csv, &options_.html, &options_.timeline}) check_writable(*path, diags_);
     if (file_ && !diags_.has_errors()) {
       launch::validate_check(*file_, diags_);
       check_dumps();
@@ -110,6 +117,9 @@ private:
         diags_.error("launch-mismatch", {"--timeline-ctas", 0, 0},
                      fmt::format("there is no CTA {}: the grid has {}", cta, ctas));
     timeline_.options.ctas = options_.timeline_ctas;
+    if (!options_.timeline.empty()) return;
+    timeline_.options.max_events = kPageEvents;
+    timeline_.tell_end = false;
   }
 
   void simulate() {
@@ -120,7 +130,7 @@ private:
         run_functional(bound, occupancy_[i], progress);
       else
         reports_.push_back(run_timed(*module_, bound, work_.memory, *machine_, timed_options(*bound.kernel),
-                                     progress, diags_, options_.timeline.empty() ? nullptr : &timeline_));
+                                     progress, diags_, wants_timeline() ? &timeline_ : nullptr));
     }
     progress.clear();
     ran_ = !diags_.has_errors();
@@ -181,7 +191,9 @@ private:
     // Of a failed run too: it shows how a deadlock came about.
     if (!options_.timeline.empty()) write_file(options_.timeline, timeline_.timeline.json(), diags_);
     if (!options_.ncu_csv.empty()) write_file(options_.ncu_csv, sim::write_ncu_csv(reports_), diags_);
-    if (options_.quiet || !ran_ || options_.json == "-" || options_.ncu_csv == "-" || options_.timeline == "-") return;
+    if (!options_.html.empty()) write_file(options_.html, page_text(), diags_);
+    const auto outputs = {&options_.json, &options_.ncu_csv, &options_.timeline, &options_.html};
+    if (options_.quiet || !ran_ || std::any_of(outputs.begin(), outputs.end(), [](const std::string* path) { return *path == "-"; })) return;
     for (const sim::Report& report : reports_)
       fmt::print("{}", sim::write_text(report, {.colour = isatty(STDOUT_FILENO) != 0}));
     std::fflush(stdout);
@@ -197,6 +209,15 @@ private:
     }
     text += "]\n";
     return text;
+  }
+
+  std::string page_text() const {
+    sim::RunPage page;
+    page.reports = reports_;
+    page.machine = &*machine_;
+    if (wants_timeline()) page.timeline = timeline_.timeline.json();
+    page.source_lines = read_source_lines(*module_, reports_);
+    return sim::write_run_page(page);
   }
 
   void write_dumps() {
@@ -239,16 +260,14 @@ private:
 } // namespace
 
 int check_usage(const RunOptions& o) {
-  for (const auto& [value, name] :
-       {std::pair{&o.html, "--html"}, {&o.record, "--record"}})
-    if (!value->empty()) return not_in_this_release(name);
+  if (!o.record.empty()) return not_in_this_release("--record");
   if (o.warm) return not_in_this_release("--warm");
   if (!o.async.empty() && o.mode != "functional") return usage_error("--async is for --mode functional");
   if (o.mode == "functional" && !o.ncu_csv.empty())
     return usage_error("--ncu-csv needs a mode with time: full or timing");
   if (o.mode == "functional" && !o.timeline.empty())
     return usage_error("--timeline needs a mode with time: full or timing");
-  if (o.timeline.empty() && !o.timeline_ctas.empty()) return usage_error("--timeline-ctas needs --timeline");
+  if (o.timeline.empty() && o.html.empty() && !o.timeline_ctas.empty()) return usage_error("--timeline-ctas needs --timeline or --html");
   for (const std::string& text : o.set)
     if (split(text).first.find('.') == std::string::npos || text.find('=') == std::string::npos)
       return usage_error(fmt::format("--set '{}', expected SECTION.KEY=VALUE", text));

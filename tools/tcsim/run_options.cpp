@@ -31,11 +31,11 @@ void add_run_options(CLI::App& app, RunOptions& o) {
   app.add_option("--ncu-csv", o.ncu_csv, "write the metrics as the raw page of ncu --csv (- for stdout)");
   app.add_option("--dump", o.dump, "BUFFER=FILE: write a buffer after the run, raw or .npy (may be repeated)")
       ->allow_extra_args(false);
-  app.add_option("--html", o.html, "(not in this release)");
+  app.add_option("--html", o.html, "write the report as one page for a browser, which opens offline (- for stdout)");
   app.add_option("--timeline", o.timeline,
                  "write what chosen CTAs do, cycle by cycle, for https://ui.perfetto.dev (- for stdout)");
   app.add_option("--timeline-ctas", o.timeline_ctas,
-                 "CTAs of --timeline, in launch order: 0,5; default: the first one, or the first cluster's")
+                 "CTAs of --timeline and of the page, in launch order: 0,5; default: the first one, or the first cluster's")
       ->delimiter(',')
       ->allow_extra_args(false);
   app.add_option("--record", o.record, "(not in this release)");

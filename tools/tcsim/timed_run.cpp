@@ -16,7 +16,7 @@ void add_timeline(TimelineRequest& request, const sim::Trace& trace, const sim::
                   const isa::Module& module, Diagnostics& diags) {
   if (result.program.kernel == nullptr) return; // nothing ran
   request.timeline.add(trace, result.program, module, result.cycles);
-  if (trace.full_at() != sim::kNever)
+  if (request.tell_end && trace.full_at() != sim::kNever)
     diags.add({Severity::note, "timeline", {"--timeline", 0, 0},
                fmt::format("the timeline ends at cycle {}: its {} events are used up; choose fewer CTAs", trace.full_at(),
                            request.options.max_events)});

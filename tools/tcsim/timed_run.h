@@ -15,9 +15,10 @@ namespace tcsim::tool {
 sim::Report describe_launch(const isa::Module& module, const launch::BoundLaunch& bound,
                             const cfg::Machine& machine, const sim::Occupancy& occupancy);
 
-/// --timeline: which CTAs, and what they did, launch after launch.
+/// --timeline and --html: which CTAs, and what they did, launch after launch.
 struct TimelineRequest {
   sim::TraceOptions options;
+  bool tell_end = true;  // a note says when the events are used up
   sim::Timeline timeline;
 };
 
