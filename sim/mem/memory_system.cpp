@@ -23,7 +23,7 @@ double take(double& free, double now, double cost) {
 
 }  // namespace
 
-MemorySystem::MemorySystem(const cfg::Machine& machine) : machine_(machine) {
+MemorySystem::MemorySystem(const cfg::Machine& machine, bool free_stores) : machine_(machine), free_stores_(free_stores) {
   const auto& l2 = machine.l2;
   slices_ = l2.slices;
   ways_ = l2.ways;
@@ -108,6 +108,7 @@ Cycle MemorySystem::respond(const MemRequest& request, Cycle data, bool far) {
 }
 
 Cycle MemorySystem::serve(const MemRequest& request) {
+  if (free_stores_ && request.kind == MemRequest::Kind::write) return request.cycle + min_latency_;
   const Place place = place_of(request.line);
   const bool merges = group_ > 1 && request.kind == MemRequest::Kind::read;
   if (merges) {

@@ -26,7 +26,8 @@ struct MemRequest {
 
 class MemorySystem {
  public:
-  explicit MemorySystem(const cfg::Machine& machine);
+  /// free_stores: writes are acknowledged and forgotten (a counterfactual).
+  explicit MemorySystem(const cfg::Machine& machine, bool free_stores = false);
 
   /// When the response reaches the SM. Never earlier than request.cycle + min_latency().
   Cycle serve(const MemRequest& request);
@@ -71,6 +72,7 @@ class MemorySystem {
   uint32_t partition_of_slice(uint32_t slice) const { return slice * partitions_ / slices_; }
 
   const cfg::Machine& machine_;
+  bool free_stores_;
   uint32_t group_;
   std::vector<InFlight> in_flight_;
   std::vector<uint32_t> gpc_of_sm_;  // empty: no such merging

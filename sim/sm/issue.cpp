@@ -50,7 +50,7 @@ void Sm::update_next(SubCore& core) {
   core.next = next == kNever ? kNever : std::max(next, now_ + 1);
 }
 
-void Sm::issue_from(SubCore& core) {
+bool Sm::issue_from(SubCore& core) {
   uint32_t chosen = ~0u;
   uint64_t age = 0;
   for (size_t i = 0; i < core.warps.size(); ++i) {
@@ -67,6 +67,7 @@ void Sm::issue_from(SubCore& core) {
   }
   if (chosen != ~0u) issue(core, chosen);
   update_next(core);
+  return chosen != ~0u;
 }
 
 /// Distributes the cycles since the last issue over the reasons, in the order in which they held the warp back.
@@ -136,11 +137,12 @@ void Sm::issue(SubCore& core, uint32_t slot) {
   counters[Counter::register_bank_conflict_cycles] += op.read_cycles;
   if (op.timing == isa::TimingClass::mma) {
     const cfg::MmaTiming& row = *program.mma_rows[op.mma_row];
-    ready = now_ + row.latency;
-    interval = row.interval;
+    interval = row.interval / op.mma_steps;
+    ready = now_ + std::max(1u, row.latency - std::min(row.latency, interval * (op.mma_steps - 1u)));  // latency: from the first step
     w.stall_until = now_ + std::max<uint32_t>(1, row.stall) + op.read_cycles;
-    counters[Counter::tensor_cycles_active] += row.interval;
+    counters[Counter::tensor_cycles_active] += interval;
   }
+  if (run_.lifted.issue_slots) w.stall_until = now_;
   if (pipe == Pipe::tensor_memory) interval = access_tensor_memory(w, op, interval);
   if (pipe != Pipe::none) {
     core.pipe_free[static_cast<size_t>(pipe)] = now_ + interval;

@@ -37,6 +37,13 @@ struct MbarrierStats {
   std::map<uint32_t, Waits> waiters;   // by waiting instruction (index in the kernel)
 };
 
+/// What a counterfactual run lifts where no number of the machine stands for it. Nothing in an ordinary run.
+struct Lifted {
+  bool bank_conflicts = false;   // every shared-memory access takes its ideal wavefronts
+  bool issue_slots = false;      // instructions take no time to issue; their pipes and results still do
+  bool stores = false;           // writes to global memory cost nothing below the SM
+};
+
 struct KernelRun {
   const isa::Module* module = nullptr;
   const isa::Kernel* kernel = nullptr;
@@ -50,6 +57,7 @@ struct KernelRun {
   uint32_t cluster_size = 1;
   uint32_t l1_bytes = 0;         // what the shared-memory carve-out leaves
   const Trace* trace = nullptr;  // nullptr: nobody records
+  Lifted lifted;
 };
 
 }  // namespace tcsim::sim

@@ -83,7 +83,8 @@ void Sm::run(Cycle until) {
     now_ = t;
     if (wheel_.next() == t) wheel_.deliver([this](const Event& event) { handle(event); });
     for (SubCore& core : cores_)
-      if (core.next <= t) issue_from(core);
+      if (core.next <= t)
+        while (issue_from(core) && run_.lifted.issue_slots && faults.empty()) {}
     if (!faults.empty()) return;
   }
 }

@@ -87,6 +87,10 @@ std::optional<KernelFile> read_folder(const std::string& path, Diagnostics& diag
 
 } // namespace
 
+uint32_t given_registers(uint32_t option, const isa::Kernel& kernel, const TritonMetadata* triton) {
+  return option ? option : kernel.maxnreg ? kernel.maxnreg : triton ? triton->registers : 0;
+}
+
 std::optional<KernelFile> read_kernel_file(const std::string& path, Diagnostics& diags) {
   std::error_code error;
   std::optional<KernelFile> out;

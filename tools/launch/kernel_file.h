@@ -6,6 +6,7 @@
 
 #include "isa/diag.h"
 #include "isa/exec/warp.h"
+#include "isa/ptx/module.h"
 
 namespace tcsim::launch {
 
@@ -21,6 +22,9 @@ struct KernelFile {
   std::string path, text; // of the .ptx
   std::optional<TritonMetadata> triton;
 };
+
+/// Registers a thread: --regs (0: not given), .maxnreg, Triton's metadata; 0: nobody says.
+uint32_t given_registers(uint32_t option, const isa::Kernel& kernel, const TritonMetadata* triton);
 
 /// Errors (kind "syntax"): unreadable, empty, binary, a folder without exactly one .ptx.
 std::optional<KernelFile> read_kernel_file(const std::string& path, Diagnostics& diags);
