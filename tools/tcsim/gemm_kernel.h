@@ -56,6 +56,9 @@ struct GemmTiming {
   double share_of_peak() const { return cycles > 0 && peak_flops_per_cycle > 0 ? flops / (peak_flops_per_cycle * cycles) : 0; }
 };
 
+/// The counts of a report.
+GemmTiming timing_of(const sim::Report& report);
+
 struct TimingOptions {
   uint64_t ctas = 0;      // only the first so many; 0: all
   uint32_t threads = 1;
