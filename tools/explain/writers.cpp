@@ -1,0 +1,118 @@
+#include "tools/explain/writers.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+namespace tcsim::explain {
+namespace {
+
+std::string number(double cycles) {
+  std::string digits = fmt::format("{:.0f}", cycles), out;
+  for (size_t i = 0; i < digits.size(); ++i) {
+    if (i > 0 && (digits.size() - i) % 3 == 0) out += ',';
+    out += digits[i];
+  }
+  return out;
+}
+
+std::string percent(double gain) { return fmt::format("{:.1f} %", 100 * gain); }
+
+std::string title(const Explanation& e) {
+  std::string out;
+  for (const sim::Report& r : e.study.base.reports)
+    out += fmt::format("{} on {}: {} CTAs of {} threads, {} CTA{} an SM (limited by {})\n", r.kernel, e.arch,
+                       uint64_t{r.launch.grid[0]} * r.launch.grid[1] * r.launch.grid[2], uint64_t{r.launch.block[0]} * r.launch.block[1] * r.launch.block[2],
+                       r.launch.ctas_per_sm, r.launch.ctas_per_sm == 1 ? "" : "s", r.launch.limiter);
+  return out + fmt::format("{} cycles as it is\n", number(e.study.cycles()));
+}
+
+std::string verdict(const Explanation& e) {
+  const Study& s = e.study;
+  if (s.only_tensor_pipe) return "Nothing is left but the tensor pipe: lifting any other limit gains less than 5 %.\n";
+  const Row& first = s.rows.front();
+  const double gain = s.gain(first.cycles);
+  if (gain < kSmallGain) return "No limit alone is worth lifting: several hold at once (see the pairs).\n";
+  return fmt::format("What binds first: {}. Without it the kernel could be {} faster (an upper bound).\n", first.limit->name, percent(gain));
+}
+
+std::string table(const Study& s) {
+  std::string out = fmt::format("\n{:<26}{:>12}{:>12}   {}\n", "without this limit", "cycles", "faster by", "in that run");
+  for (const Row& row : s.rows) {
+    const std::string note = !row.failure.empty() ? "not known: " + row.failure : row.run ? std::string(row.limit->meaning) : "(there are none)";
+    out += fmt::format("{:<26}{:>12}{:>12}   {}\n", row.limit->name, number(row.cycles), percent(s.gain(row.cycles)), note);
+  }
+  if (s.floor_cycles > 0)
+    out += fmt::format("{:<26}{:>12}{:>12}   what the tensor pipe, latencies of arithmetic and the launch leave\n", "all but the tensor pipe", number(s.floor_cycles),
+                       percent(s.gain(s.floor_cycles)));
+  return out + "Each line is a run of its own, with the same instructions; its gain is an upper bound for what a change of the kernel can bring.\n";
+}
+
+std::string pair_lines(const Study& s) {
+  if (s.pairs.empty()) return {};
+  std::string out = "\nTwo at once\n";
+  for (const PairRow& p : s.pairs)
+    out += fmt::format("{:<48}{:>12}{:>12}{}\n", fmt::format("{} + {}", p.first->name, p.second->name), number(p.cycles), percent(s.gain(p.cycles)),
+                       p.both_needed ? "   both are needed" : "");
+  return out;
+}
+
+std::string advice_lines(const Explanation& e) {
+  std::string out;
+  if (!e.advice.empty()) out += "\nAdvice\n";
+  for (const Advice& a : e.advice) {
+    out += fmt::format("  {}: {}\n", a.limit->name, a.text);
+    for (const Remedy& r : a.remedies) {
+      out += fmt::format("    {}: {} {} cycles", r.option, r.whole ? "predicted" : "at best", number(r.predicted_cycles));
+      if (!r.failure.empty()) out += fmt::format("; does not run: {}", r.failure);
+      else if (r.simulated_cycles > 0) out += fmt::format("; simulated {} ({:+.1f} %)", number(r.simulated_cycles), 100 * (r.simulated_cycles / r.predicted_cycles - 1));
+      out += '\n';
+    }
+  }
+  for (const std::string& remark : e.remarks) out += fmt::format("  {}\n", remark);
+  return out;
+}
+
+}  // namespace
+
+std::string write_text(const Explanation& e) { return title(e) + verdict(e) + table(e.study) + pair_lines(e.study) + advice_lines(e); }
+
+std::string write_json(const Explanation& e) {
+  using nlohmann::ordered_json;
+  const Study& s = e.study;
+  ordered_json out;
+  out["tcsim"] = {{"command", e.command}};
+  out["arch"] = e.arch;
+  out["cycles"] = s.cycles();
+  out["kernels"] = ordered_json::array();
+  for (const sim::Report& r : s.base.reports)
+    out["kernels"].push_back({{"kernel", r.kernel}, {"cycles", r.cycles}, {"ctas_per_sm", r.launch.ctas_per_sm}, {"limiter", r.launch.limiter}});
+  out["only_tensor_pipe"] = s.only_tensor_pipe;
+  out["gains_are"] = "upper bounds";
+  out["limits"] = ordered_json::array();
+  for (const Row& row : s.rows) {
+    ordered_json limit = {{"name", row.limit->name}, {"cycles", row.cycles}, {"gain", s.gain(row.cycles)}, {"meaning", row.limit->meaning}, {"run", row.run}};
+    if (!row.failure.empty()) limit["failure"] = row.failure;
+    out["limits"].push_back(std::move(limit));
+  }
+  out["all_but_tensor_pipe_cycles"] = s.floor_cycles;
+  out["pairs"] = ordered_json::array();
+  for (const PairRow& p : s.pairs)
+    out["pairs"].push_back({{"first", p.first->name}, {"second", p.second->name}, {"cycles", p.cycles}, {"gain", s.gain(p.cycles)}, {"both_needed", p.both_needed}});
+  out["advice"] = ordered_json::array();
+  for (const Advice& a : e.advice) {
+    ordered_json advice = {{"limit", a.limit->name}, {"text", a.text}, {"remedies", ordered_json::array()}};
+    for (const Remedy& r : a.remedies) {
+      ordered_json remedy = {{"option", r.option}, {"predicted_cycles", r.predicted_cycles}, {"lifts_whole_limit", r.whole}};
+      if (r.simulated_cycles > 0) remedy["simulated_cycles"] = r.simulated_cycles;
+      if (!r.failure.empty()) remedy["failure"] = r.failure;
+      advice["remedies"].push_back(std::move(remedy));
+    }
+    out["advice"].push_back(std::move(advice));
+  }
+  out["remarks"] = e.remarks;
+  return out.dump(2) + "\n";
+}
+
+}  // namespace tcsim::explain
