@@ -17,8 +17,6 @@
 namespace tcsim::tool {
 namespace {
 
-constexpr const char* kDefaultStyle = "ampere";
-
 /// "128x64x32" -> three numbers.
 bool parse_tile(const std::string& text, std::array<uint32_t, 3>& tile) {
   char end = 0;
@@ -32,9 +30,7 @@ bool parse_cluster(const std::string& text, std::array<uint32_t, 2>& cluster) {
 
 /// What is wrong with the options alone.
 int usage(const GemmCommand& c) {
-  const std::vector<std::string>& styles = gemm::styles();
-  if (!c.config.style.empty() && std::find(styles.begin(), styles.end(), c.config.style) == styles.end())
-    return usage_error(fmt::format("--style '{}', expected one of {}", c.config.style, fmt::join(styles, " ")));
+  if (const int code = check_style(c); code != kSuccess) return code;
   if (c.no_run && c.emit_ptx.empty()) return usage_error("--no-run needs --emit-ptx");
   if (c.machines().empty()) return usage_error("--arch names no machine");
   if (!c.table() && !c.csv.empty()) return usage_error("--csv is for --best and for several machines");
@@ -90,6 +86,12 @@ std::vector<std::string> GemmCommand::machines() const {
   return out;
 }
 
+int check_style(const GemmCommand& c) {
+  const std::vector<std::string>& styles = gemm::styles();
+  if (c.config.style.empty() || std::find(styles.begin(), styles.end(), c.config.style) != styles.end()) return kSuccess;
+  return usage_error(fmt::format("--style '{}', expected one of {}", c.config.style, fmt::join(styles, " ")));
+}
+
 int resolve(const GemmCommand& command, const std::string& style, gemm::Config& c) {
   c = command.config;
   c.style = style;
@@ -107,9 +109,8 @@ int resolve(const GemmCommand& command, const std::string& style, gemm::Config& 
   return kSuccess;
 }
 
-Action add_gemm(CLI::App& app) {
-  auto command = std::make_shared<GemmCommand>();
-  gemm::Config& c = command->config;
+void add_gemm_shape_options(CLI::App& app, GemmCommand& command) {
+  gemm::Config& c = command.config;
   app.add_option("-m", c.m, "rows of C")->capture_default_str();
   app.add_option("-n", c.n, "columns of C")->capture_default_str();
   app.add_option("-k", c.k, "inner extent")->capture_default_str();
@@ -121,10 +122,10 @@ Action add_gemm(CLI::App& app) {
   app.add_option("--acc", c.acc, "accumulator: f32 f16 s32; default: s32 for integers, else f32");
   app.add_option("--layout", c.layout, "of A and B, as BLAS says it: tn nn nt tt")->capture_default_str();
   app.add_option("--style", c.style, fmt::format("{}; default: {} on one machine; each machine's own styles with --best and on several", fmt::join(gemm::styles(), " "), kDefaultStyle));
-  app.add_option("--tile", command->tile, "MxNxK of a CTA; default: 128x128 by 32 of K, by 128 bytes of K for the Hopper and Blackwell styles");
-  app.add_option("--stages", command->stages, "buffers in shared memory; default: 3, volta and turing 2")->check(CLI::Range(1, 32));
-  app.add_option("--swizzle", command->swizzle, "layout in shared memory: none padded xor; default: xor for volta, turing and ampere, else none");
-  app.add_option("--cluster", command->cluster, "Hopper styles: CTAs of a cluster along M and N, with multicast; blackwell-ws: 2x1, pairs of CTAs; default: 1x1");
+  app.add_option("--tile", command.tile, "MxNxK of a CTA; default: 128x128 by 32 of K, by 128 bytes of K for the Hopper and Blackwell styles");
+  app.add_option("--stages", command.stages, "buffers in shared memory; default: 3, volta and turing 2")->check(CLI::Range(1, 32));
+  app.add_option("--swizzle", command.swizzle, "layout in shared memory: none padded xor; default: xor for volta, turing and ampere, else none");
+  app.add_option("--cluster", command.cluster, "Hopper styles: CTAs of a cluster along M and N, with multicast; blackwell-ws: 2x1, pairs of CTAs; default: 1x1");
   app.add_option("--consumers", c.consumers, "hopper-ws: consumer warpgroups, 1 or 2; default: 2 when the tile has 128 rows or more");
   app.add_option("--out", c.out, "Hopper and Blackwell styles: type of C: f16 bf16 f32 s32; default: that of A, f32 for tf32 and 8-bit floats, s32 for s8");
   app.add_option("--epilogue", c.epilogue, "Hopper and Blackwell styles: tma (through shared memory) or direct (st.global)")->capture_default_str();
@@ -132,6 +133,11 @@ Action add_gemm(CLI::App& app) {
   app.add_flag("--promote", c.promote, "Hopper styles, e4m3 and e5m2: add into f32 registers every 128 of K");
   app.add_option("--raster", c.raster, "persistent styles: order of tiles in a group, along m or n")->capture_default_str();
   app.add_option("--raster-group", c.group, "persistent styles: tiles of a group along that dimension")->capture_default_str();
+}
+
+Action add_gemm(CLI::App& app) {
+  auto command = std::make_shared<GemmCommand>();
+  add_gemm_shape_options(app, *command);
   app.add_flag("--best", command->best,
                "search style, tile, stages and cluster, as far as they are not given, and print one row a machine: pruned by the estimate, simulated by sampling, whose error is measured; "
                "--threads simulations run side by side");
