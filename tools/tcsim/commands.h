@@ -33,6 +33,8 @@ Action add_gemm(CLI::App& app);
 Action add_arch(CLI::App& app);
 Action add_disasm(CLI::App& app);
 Action add_validate(CLI::App& app);
+Action add_sweep(CLI::App& app);
+Action add_compare(CLI::App& app);
 
 /// Prints "tcsim: WHAT is not in this release" and returns kUsage.
 int not_in_this_release(const std::string& what);
