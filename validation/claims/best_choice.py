@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Would the simulator have chosen well? For each size of the Triton kernels measured on an H200: the case (tile, stages, warps) that the
-simulation ranks first, and how much longer than the fastest case it was measured to take. Fails above 10 %.
+simulation ranks first, and how much longer than the fastest case it was measured to take. Fails above 10 % over all kernels of a size;
+the rows of single tables are shown beside.
 
   best_choice.py TCSIM [--jobs N] [--size 512,1024]     simulates the tables of validation/data
   best_choice.py --json A.json [B.json ...]             reads what `tcsim validate --json` wrote
@@ -63,9 +64,10 @@ def main():
     print(f"{'data':<13} {'size':<16} {'cases':>5}  {'simulated best':<26} {'measured':>9}  {'measured best':<26} {'measured':>9}  loss")
     for data, size, count, chosen, best in choices([row for row in rows if row.get("cycles")]):
         loss = chosen["measured_cycles"] / best["measured_cycles"] - 1
-        worst = max(worst, loss)
+        if data == "all":
+            worst = max(worst, loss)
         print(f"{data:<13} {'x'.join(map(str, size)):<16} {count:>5}  {chosen['case']:<26} {chosen['measured_cycles']:>9.0f}  {best['case']:<26} {best['measured_cycles']:>9.0f}  {100 * loss:+.1f} %")
-    print(f"largest loss {100 * worst:.1f} %, allowed {100 * BOUND:.0f} %")
+    print(f"largest loss over all kernels of a size {100 * worst:.1f} %, allowed {100 * BOUND:.0f} %")
     return 0 if rows and not failed and worst <= BOUND else 1
 
 
