@@ -33,39 +33,46 @@ std::string_view general_advice(LimitId id) {
   return {};
 }
 
-bool builds(const gemm::Config& config, const cfg::Machine& machine, uint32_t& ctas_per_sm) {
+struct Fit {
+  uint32_t ctas_per_sm = 0;
+  uint64_t ctas = 0;
+};
+
+/// nullopt: the GEMM cannot run there.
+std::optional<Fit> fit_of(const gemm::Config& config, const cfg::Machine& machine) {
   Diagnostics diags;
   const auto kernel = tool::build_gemm(config, machine, diags);
-  if (kernel) ctas_per_sm = kernel->occupancy.ctas_per_sm;
-  return kernel.has_value();
+  if (!kernel) return std::nullopt;
+  return Fit{kernel->occupancy.ctas_per_sm, kernel->ctas()};
 }
 
 /// More stages, as many as ride out the latency, without giving up a CTA on the SM if that can be.
 std::optional<gemm::Config> more_stages(gemm::Config config, const cfg::Machine& machine) {
   constexpr uint32_t kMoreStages = 3;
-  uint32_t now = 0, then = 0;
-  if (!builds(config, machine, now)) return std::nullopt;
+  const auto now = fit_of(config, machine);
+  if (!now) return std::nullopt;
   std::optional<gemm::Config> any;
   const uint32_t stages = config.stages;
   for (uint32_t more = kMoreStages; more > 0; --more) {
     config.stages = stages + more;
-    if (!builds(config, machine, then)) continue;
-    if (then >= now) return config;
+    const auto then = fit_of(config, machine);
+    if (!then) continue;
+    if (then->ctas_per_sm >= now->ctas_per_sm) return config;
     if (!any) any = config;
   }
   return any;
 }
 
-/// Twice as many rows or columns a tile, whichever are fewer.
+/// Twice as many rows or columns a tile, whichever are fewer, as long as every SM still gets one.
 std::optional<gemm::Config> larger_tile(gemm::Config config, const cfg::Machine& machine) {
   uint32_t& side = config.tile[0] <= config.tile[1] ? config.tile[0] : config.tile[1];
   side *= 2;
-  uint32_t ignored = 0;
-  if (config.tile[0] > config.m || config.tile[1] > config.n || !builds(config, machine, ignored)) return std::nullopt;
+  if (config.tile[0] > config.m || config.tile[1] > config.n) return std::nullopt;
+  const auto fit = fit_of(config, machine);
+  if (!fit || fit->ctas < machine.chip.sms) return std::nullopt;
   return config;
 }
 
-/// The options that make `from` into `to`, "" when they are the same.
 std::string tile_option(const gemm::Config& c) { return fmt::format("--tile {}x{}x{}", c.tile[0], c.tile[1], c.tile[2]); }
 
 class Remedies {
@@ -91,8 +98,7 @@ class Remedies {
     gemm::Config config = config_;
     for (const char* layout : {"xor", "padded"}) {
       config.swizzle = layout;
-      uint32_t ignored = 0;
-      if (builds(config, machine_, ignored)) return add(fmt::format("--swizzle {}", layout), config, true);
+      if (fit_of(config, machine_)) return add(fmt::format("--swizzle {}", layout), config, true);
     }
   }
   void stages(bool whole) {
@@ -104,15 +110,13 @@ class Remedies {
   void cluster() {
     gemm::Config config = config_;
     config.cluster = {2, 1};
-    uint32_t ignored = 0;
-    if (config_.cluster == std::array<uint32_t, 2>{1, 1} && gemm::is_hopper_style(config_.style) && builds(config, machine_, ignored))
+    if (config_.cluster == std::array<uint32_t, 2>{1, 1} && gemm::is_hopper_style(config_.style) && fit_of(config, machine_))
       add("--cluster 2x1", config, false);
   }
   void style() {
     gemm::Config config = config_;
     config.style = config_.style == "blackwell" ? "blackwell-ws" : config_.style == "hopper-tma" ? "hopper-ws" : "";
-    uint32_t ignored = 0;
-    if (!config.style.empty() && builds(config, machine_, ignored)) add(fmt::format("--style {}", config.style), config, false);
+    if (!config.style.empty() && fit_of(config, machine_)) add(fmt::format("--style {}", config.style), config, false);
   }
 
   const gemm::Config& config_;
@@ -136,7 +140,11 @@ Subject subject_of(const gemm::Config& config, const cfg::Machine& machine, Diag
 std::vector<Advice> advise(const Study& study, const gemm::Config* gemm, const cfg::Machine& machine) {
   std::vector<Advice> out;
   for (const Row& row : study.rows) {
-    if (study.gain(row.cycles) < kSmallGain) continue;
+    // What a narrower limit explains needs no advice of its own.
+    const bool told = std::any_of(out.begin(), out.end(), [&](const Advice& a) {
+      return std::find(row.limit->includes.begin(), row.limit->includes.end(), a.limit->id) != row.limit->includes.end();
+    });
+    if (told || study.gain(row.cycles) < kSmallGain) continue;
     Advice advice{row.limit, std::string(general_advice(row.limit->id))};
     if (gemm != nullptr) advice.remedies = Remedies(*gemm, machine, row.cycles).of(row.limit->id);
     // The same change for two limits is told once, with the larger gain.

@@ -85,7 +85,7 @@ TEST(Explain, TooFewStages) {
 
 // 128 x 256 of C a CTA and a long K: 64 cycles of wgmma (N/2) for each 128 columns against 48 KB a step of 64 that TMA brings in time.
 TEST(Explain, TensorPipe) {
-  const Explained e = explain({.m = 256, .n = 512, .k = 4096, .style = "hopper-cooperative", .tile = {128, 256, 64}, .stages = 4, .swizzle = "none"}, "h200");
+  const Explained e = explain({.m = 256, .n = 512, .k = 8192, .style = "hopper-cooperative", .tile = {128, 256, 64}, .stages = 4, .swizzle = "none"}, "h200");
   expect_first(e, LimitId::tensor_pipe);
   EXPECT_TRUE(e.study.only_tensor_pipe) << text_of(e);
 }

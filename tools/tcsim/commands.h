@@ -32,6 +32,7 @@ Action add_run(CLI::App& app);
 Action add_gemm(CLI::App& app);
 Action add_arch(CLI::App& app);
 Action add_disasm(CLI::App& app);
+Action add_explain(CLI::App& app);
 Action add_validate(CLI::App& app);
 Action add_sweep(CLI::App& app);
 Action add_compare(CLI::App& app);

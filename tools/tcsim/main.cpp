@@ -31,8 +31,7 @@ constexpr const char* kExitCodes = "Exit codes: 0 success; 1 bad input; 2 usage;
                                    "failed; 4 the result check failed; 70 a bug of ours.";
 
 /// Verbs of the interface that this release does not have.
-const std::vector<std::pair<const char*, const char*>> kAbsent = {{"explain", "which resource binds"},
-                                                                  {"layout", "fragment maps"},
+const std::vector<std::pair<const char*, const char*>> kAbsent = {{"layout", "fragment maps"},
                                                                   {"swizzle", "swizzle functions"},
                                                                   {"banks", "bank conflicts of one access"},
                                                                   {"descriptor", "shared-memory descriptors"},
@@ -56,6 +55,7 @@ int run_program(int argc, char** argv) {
   add("gemm", "Generate a GEMM kernel and simulate it", add_gemm);
   add("sweep", "Simulate many configurations, a CSV row each", add_sweep);
   add("compare", "A report beside a CSV of Nsight Compute, metric by metric", add_compare);
+  add("explain", "Which limit binds a kernel: runs with one limit lifted at a time", add_explain);
   add("arch", "List, show and compare machines", add_arch);
   add("disasm", "Print a kernel's decoded instructions", add_disasm);
   add("validate", "Compare simulated with measured kernels", add_validate);

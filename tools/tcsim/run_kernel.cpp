@@ -90,10 +90,7 @@ private:
   /// --regs, .maxnreg, Triton's metadata; 0: the liveness estimate (architecture.md, "From PTX text to
   /// retired").
   uint32_t given_registers(const isa::Kernel& kernel) const {
-    return options_.registers ? options_.registers
-           : kernel.maxnreg   ? kernel.maxnreg
-           : triton()         ? triton()->registers
-                              : 0;
+    return launch::given_registers(options_.registers, kernel, triton());
   }
   uint32_t registers(const isa::Kernel& kernel) const { return std::max(1u, given_registers(kernel)); }
 
