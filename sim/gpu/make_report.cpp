@@ -40,7 +40,7 @@ double peak_of(const isa::Inst& main, const LoweredProgram& program, const isa::
   }
   double cycles = 0;  // of a sub-core's tensor pipe for one execution
   for (const MachineOp& op : program.ops)
-    if (op.timing == isa::TimingClass::mma && op.inst == static_cast<uint32_t>(&main - kernel.insts.data())) cycles += program.mma_rows[op.mma_row]->interval;
+    if (op.timing == isa::TimingClass::mma && op.inst == static_cast<uint32_t>(&main - kernel.insts.data())) cycles += static_cast<double>(program.mma_rows[op.mma_row]->interval) / op.mma_steps;
   return cycles > 0 ? operations_of(main.timing_key) / cycles * m.limits.subcores : 0;
 }
 
@@ -118,7 +118,9 @@ MatrixWork matrix_work(const isa::Inst& inst, const LoweredProgram& program, con
 double operations_of(const char* timing_key) {
   unsigned m = 0, n = 0, k = 0;
   if (std::sscanf(timing_key, "m%un%uk%u", &m, &n, &k) != 3) return 0;
-  return 2.0 * m * n * k;
+  // Volta's mma: each of the warp's four quad pairs computes a product of its own (PTX ISA, "mma.m8n8k4").
+  const double products = std::string_view(timing_key).starts_with("m8n8k4.") && std::string_view(timing_key).find("f64") == std::string_view::npos ? 4 : 1;
+  return 2.0 * m * n * k * products;
 }
 
 ReportArch make_report_arch(const cfg::Machine& machine) {

@@ -19,7 +19,7 @@ struct MatrixWork {
 };
 MatrixWork matrix_work(const isa::Inst& inst, const LoweredProgram& program, const isa::Kernel& kernel, const cfg::Machine& machine);
 
-/// Floating-point (or integer) operations of one warp-level matrix instruction, from its key "m16n8k16.f32.f16[.sp]": 2 m n k.
+/// Floating-point (or integer) operations of one warp-level matrix instruction, from its key "m16n8k16.f32.f16[.sp]": 2 m n k (m8n8k4 of f16: for each quad pair).
 double operations_of(const char* timing_key);
 
 }  // namespace tcsim::sim

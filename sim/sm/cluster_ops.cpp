@@ -34,6 +34,8 @@ void Sm::async_fault(const isa::MbarrierError& error, const CtaSlot& cta, uint32
 void Sm::issue_async(uint32_t slot, const MachineOp& op) {
   WarpSlot& w = warps_[slot];
   const uint8_t issued = w.warp->ctx.fx.issued;
+  // Some of the warp's lanes may spin in a wait while others go on.
+  if (issued & (Effects::kBulk | Effects::kWgmma | Effects::kTcgen05 | Effects::kRemote | Effects::kMbarrier)) w.vain_waits = 0;
   if (issued & Effects::kBulk) issue_bulk(slot);
   if (issued & Effects::kWgmma) {
     ++w.outstanding;
@@ -84,7 +86,6 @@ void Sm::wait_mbarrier(uint32_t slot) {
   begin_wait(slot, Blocked::mbarrier);
   if (w.blocked != Blocked::mbarrier) {  // other lanes of the warp go on: these ask again
     w.warp->unblock(w.wait_lanes, 0);
-    w.warp->rotate();
     ++w.vain_waits;
     return plan(slot, ready_at(now_ + m_.of(isa::TimingClass::mbarrier_wait).latency, wait_reason(isa::TimingClass::mbarrier_wait)));
   }
@@ -226,6 +227,7 @@ void Sm::wait_cluster(uint32_t slot) {
   const bool passes = cta.cluster->cluster.barrier.may_pass(cta.cta.rank, w.index_in_cta, w.wait_lanes, error);
   if (!error.empty()) return report_fault(slot, error);
   if (passes && cta.cluster->released <= now_) return plan(slot);
+  w.cluster_lanes |= w.wait_lanes;
   begin_wait(slot, Blocked::cluster);
 }
 
@@ -234,9 +236,12 @@ void Sm::check_cluster_waits(CtaSlot& cta) {
   for_warps(cta, [&](uint32_t slot) {
     WarpSlot& w = warps_[slot];
     std::string error;
-    if (w.blocked != Blocked::cluster || !cta.cluster->cluster.barrier.may_pass(cta.cta.rank, w.index_in_cta, w.wait_lanes, error)) return;
-    w.warp->unblock(w.wait_lanes);
-    end_wait(slot, now_, Stall::barrier);
+    const uint32_t lanes = w.cluster_lanes;
+    if (lanes == 0 || !cta.cluster->cluster.barrier.may_pass(cta.cta.rank, w.index_in_cta, lanes, error)) return;
+    w.cluster_lanes = 0;
+    w.warp->unblock(lanes);
+    if (w.blocked == Blocked::cluster || w.blocked == Blocked::warp_split) end_wait(slot, now_, Stall::barrier);
+    else if (w.blocked == Blocked::mbarrier) end_mbarrier_wait(slot, false, now_);
   });
 }
 

@@ -131,6 +131,7 @@ void Sm::handle(const Event& event) {
         w.outstanding = 0;
         w.tensor_read = w.tensor_written = 0;
         w.vain_waits = 0;
+        w.cluster_lanes = 0;
         w.tokens.assign(run_.program->token_count, 0);
         w.loads.clear();
         w.free_loads.clear();

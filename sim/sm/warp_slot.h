@@ -61,6 +61,7 @@ struct WarpSlot {
   uint32_t waits = 0;           // counts them, so that an old time-out is known as such
   uint32_t vain_waits = 0;      // mbarrier waits without success since something happened on the SM
   uint32_t wait_lanes = 0;
+  uint32_t cluster_lanes = 0;   // that wait at the cluster barrier, while others of the warp may go on
   Cycle tensor_read = 0, tensor_written = 0;  // when its last tcgen05.ld and st will be over
 };
 
