@@ -36,6 +36,12 @@ Action add_explain(CLI::App& app);
 Action add_validate(CLI::App& app);
 Action add_sweep(CLI::App& app);
 Action add_compare(CLI::App& app);
+Action add_layout(CLI::App& app);
+Action add_swizzle(CLI::App& app);
+Action add_banks(CLI::App& app);
+Action add_descriptor(CLI::App& app);
+Action add_tensormap(CLI::App& app);
+Action add_tmem(CLI::App& app);
 
 /// Prints "tcsim: WHAT is not in this release" and returns kUsage.
 int not_in_this_release(const std::string& what);

@@ -31,13 +31,7 @@ constexpr const char* kExitCodes = "Exit codes: 0 success; 1 bad input; 2 usage;
                                    "failed; 4 the result check failed; 70 a bug of ours.";
 
 /// Verbs of the interface that this release does not have.
-const std::vector<std::pair<const char*, const char*>> kAbsent = {{"layout", "fragment maps"},
-                                                                  {"swizzle", "swizzle functions"},
-                                                                  {"banks", "bank conflicts of one access"},
-                                                                  {"descriptor", "shared-memory descriptors"},
-                                                                  {"tensormap", "tensor maps"},
-                                                                  {"tmem", "tensor memory"},
-                                                                  {"replay", "run a recorded trace"},
+const std::vector<std::pair<const char*, const char*>> kAbsent = {{"replay", "run a recorded trace"},
                                                                   {"trace", "import and export traces"}};
 
 int run_program(int argc, char** argv) {
@@ -59,6 +53,12 @@ int run_program(int argc, char** argv) {
   add("arch", "List, show and compare machines", add_arch);
   add("disasm", "Print a kernel's decoded instructions", add_disasm);
   add("validate", "Compare simulated with measured kernels", add_validate);
+  add("layout", "Which lane, register and bits hold which element", add_layout);
+  add("swizzle", "Draw a swizzle of shared memory", add_swizzle);
+  add("banks", "Bank conflicts of one access and what removes them", add_banks);
+  add("descriptor", "Decode and check wgmma and tcgen05 descriptors", add_descriptor);
+  add("tensormap", "Check a tensor map and draw its box in shared memory", add_tensormap);
+  add("tmem", "Lanes and columns of Tensor Memory, and their budget", add_tmem);
   for (const auto& [name, doc] : kAbsent) {
     CLI::App* verb = app.add_subcommand(name, fmt::format("({}; not in this release)", doc));
     verb->allow_extras();
@@ -68,7 +68,7 @@ int run_program(int argc, char** argv) {
   }
   CLI::App* help = app.add_subcommand("help", "Explain a verb");
   std::string topic;
-  help->add_option("VERB", topic, "run, gemm, arch, disasm, validate");
+  help->add_option("VERB", topic, "run, gemm, layout, ...");
 
   try {
     app.parse(argc, argv);

@@ -1,0 +1,155 @@
+// tcsim descriptor 0x...: what a matrix descriptor or an instruction descriptor says, and what is wrong with it.
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "isa/layout/canonical_layout.h"
+#include "isa/layout/tcgen05_descriptor.h"
+#include "isa/layout/tensor_map.h"
+#include "sim/config/machine.h"
+#include "tools/tcsim/commands.h"
+#include "tools/tcsim/output.h"
+
+namespace tcsim::tool {
+namespace {
+
+struct DescriptorCommand {
+  std::string bits, idesc, arch, major = "k", type = "f16", kind = "f16", tma_swizzle;
+  bool wgmma = false, tcgen05 = false, sparse = false, ws = false, a_in_tmem = false;
+  int mn = 64, advance = -1, cta_group = 1, scale_vec = 0;
+};
+
+constexpr uint32_t kSliceBytes = 32;  // of K that one instruction reads, for every type
+
+int finish(const Diagnostics& diags) {
+  print_diagnostics(diags, false);
+  return exit_code(diags, false);
+}
+
+std::optional<uint64_t> number(const std::string& text) {
+  try {
+    size_t end = 0;
+    const uint64_t value = std::stoull(text, &end, 0);
+    if (end == text.size()) return value;
+  } catch (const std::exception&) {
+  }
+  return std::nullopt;
+}
+
+/// Which bytes of the matrix an instruction would read wrongly because TMA wrote them with another swizzle.
+std::string compare_with_tma(const isa::MatrixDescriptor& d, isa::Major major, isa::TensorMap::Swizzling written, int mn, int element_bytes) {
+  // The same tile of rows of the pattern's length (without swizzle in the descriptor: of the written one's).
+  const uint32_t row = d.swizzle_bytes ? d.swizzle_bytes : std::max(16u, isa::swizzle_span(written));
+  const auto name_read = d.swizzle_bytes ? fmt::format("{}B", d.swizzle_bytes) : std::string("none");
+  const uint32_t lines = major == isa::Major::k ? static_cast<uint32_t>(mn) : 8;
+  const isa::MatrixAddress at(d, major);
+  uint32_t wrong = 0, total = 0, first_line = 0, first_byte = 0;
+  for (uint32_t line = 0; line < lines; ++line)
+    for (uint32_t byte = 0; byte < row; byte += static_cast<uint32_t>(element_bytes)) {
+      ++total;
+      const uint32_t there = isa::swizzled(written, d.start + line * row + byte);
+      if (at.byte(line, byte) == there) continue;
+      if (wrong++ == 0) first_line = line, first_byte = byte;
+    }
+  if (wrong == 0) return fmt::format("TMA with swizzle {} writes what this descriptor reads ({} elements agree)", name(written), total);
+  return fmt::format("TMA wrote swizzle {}, the descriptor reads {}: {} of {} elements are others, the first in line {} at byte {}", name(written), name_read, wrong, total, first_line, first_byte);
+}
+
+void matrix(const DescriptorCommand& c, uint64_t bits, bool tcgen05, Diagnostics& diags) {
+  const isa::Major major = c.major == "mn" ? isa::Major::mn : isa::Major::k;
+  const auto type = isa::type_from_name(c.type);
+  const int width = type ? isa::bits(*type) : 0;
+  if (width < 4 || width > 32) return diags.error("bad-descriptor", {}, fmt::format("type '{}', expected f16, bf16, tf32, e4m3, s8, ...", c.type));
+  const isa::MatrixDescriptor d = tcgen05 ? isa::decode_tcgen05_descriptor(bits) : isa::decode_wgmma_descriptor(bits);
+  fmt::print("{:#018x} as a {} descriptor, {}-major, elements of {}\n  {}\n", bits, tcgen05 ? "tcgen05" : "wgmma", c.major == "mn" ? "MN" : "K", c.type, isa::describe(d, major));
+  fmt::print("  fields: start {:#x}, leading {:#x}, stride {:#x} (units of 16 B)\n", d.start >> 4, d.leading >> 4, d.stride >> 4);
+  const isa::DescriptorProblem problem = tcgen05 ? isa::check_tcgen05_descriptor(bits, major, kSliceBytes) : isa::check_descriptor(d, major, kSliceBytes);
+  const bool mode_known = !problem.kind || std::string_view(problem.kind) == "misaligned";
+  if (mode_known) fmt::print("  layout: {}\n", isa::cute_layout({major, d.swizzle_bytes, d.atom_bytes}, width));
+  if (major == isa::Major::k && mode_known)
+    fmt::print("  a step of {} elements ({} B) along K adds {} to the start field (bytes / 16){}\n", 8 * kSliceBytes / static_cast<uint32_t>(width), kSliceBytes,
+               d.swizzle_bytes ? kSliceBytes >> 4 : d.leading >> 3, d.swizzle_bytes ? fmt::format(", up to {} steps in a row of {} B", d.swizzle_bytes / kSliceBytes, d.swizzle_bytes) : ": two core matrices");
+  if (c.advance >= 0) {
+    if (c.advance % 16) return diags.error("bad-descriptor", {}, fmt::format("--advance {} B, expected a multiple of 16", c.advance));
+    const uint64_t next = isa::advance_wgmma_descriptor(bits, static_cast<uint32_t>(c.advance));  // the start field is the same in both formats
+    fmt::print("  {} B further on: {:#018x} (start field + {})\n", c.advance, next, c.advance / 16);
+    const auto after = tcgen05 ? isa::check_tcgen05_descriptor(next, major, kSliceBytes) : isa::check_descriptor(isa::decode_wgmma_descriptor(next), major, kSliceBytes);
+    if (after.kind) diags.error(after.kind, {}, fmt::format("{} B further on: {}", c.advance, after.text));
+  }
+  if (problem.kind) diags.error(problem.kind, {}, problem.text);
+  const auto matrix_bytes = static_cast<uint32_t>(c.mn) * std::max<uint32_t>(kSliceBytes, d.swizzle_bytes);
+  if (!tcgen05)
+    for (const std::string& note : isa::wgmma_descriptor_notes(bits, major, matrix_bytes)) diags.warning("bad-descriptor", {}, note);
+  if (!c.tma_swizzle.empty()) {
+    for (int s = 0; s < 7; ++s)
+      if (const auto written = static_cast<isa::TensorMap::Swizzling>(s); name(written) == c.tma_swizzle) {
+        const std::string text = compare_with_tma(d, major, written, c.mn, std::max(1, width / 8));
+        if (text.starts_with("TMA wrote")) diags.error("swizzle-mismatch", {}, text);
+        else fmt::print("  {}\n", text);
+      }
+  }
+  if (!diags.has_errors()) fmt::print("  valid\n");
+}
+
+void instruction(const DescriptorCommand& c, Diagnostics& diags) {
+  const auto bits = number(c.idesc);
+  const auto kind = isa::mma_kind_named(c.kind);
+  if (!bits || *bits > 0xffffffff) return diags.error("bad-descriptor", {}, fmt::format("--idesc '{}', expected a 32-bit number", c.idesc));
+  isa::MmaForm form{*kind, static_cast<uint8_t>(c.cta_group), c.sparse, c.ws, c.a_in_tmem, false, 0};
+  if (isa::is_scaled(*kind)) form.scale_vec = static_cast<uint8_t>(c.scale_vec ? c.scale_vec : *kind == isa::MmaKind::mxf8f6f4 ? 1 : *kind == isa::MmaKind::mxf4 ? 2 : 4);
+  const auto word = static_cast<uint32_t>(*bits);
+  const isa::InstructionDescriptor d = isa::decode_instruction_descriptor(*kind, word);
+  fmt::print("{:#010x} as an instruction descriptor of tcgen05.mma .kind::{}\n  {}\n", word, c.kind, isa::describe(*kind, d));
+  const std::string wrong = isa::check_instruction_descriptor(form, word);
+  if (wrong.empty()) fmt::print("  valid with cta_group::{}{}{}\n", c.cta_group, c.sparse ? ", sparse" : "", c.ws ? ", .ws" : "");
+  else diags.error("bad-descriptor", {}, wrong);
+}
+
+int run(const DescriptorCommand& c) {
+  Diagnostics diags;
+  if (c.bits.empty() && c.idesc.empty()) return usage_error("descriptor needs a 64-bit matrix descriptor or --idesc");
+  if (c.wgmma && c.tcgen05) return usage_error("--wgmma and --tcgen05 exclude each other");
+  bool tcgen05 = c.tcgen05;
+  if (!c.arch.empty()) {
+    const auto machine = cfg::load_machine(c.arch, {}, diags);
+    if (!machine) return finish(diags);
+    if (machine->chip.sm < 90 || machine->chip.sm >= 120)
+      return diags.error("target-version", {}, fmt::format("{} (sm_{}) has no matrix descriptors, expected h200 or b200", c.arch, machine->chip.sm)), finish(diags);
+    tcgen05 = machine->chip.sm >= 100;
+  }
+  if (!c.bits.empty()) {
+    const auto bits = number(c.bits);
+    if (!bits) return diags.error("bad-descriptor", {}, fmt::format("'{}', expected a 64-bit number like 0x4000004000010040", c.bits)), finish(diags);
+    // Bits 46-48 are the constant 1 in tcgen05's format and unused in wgmma's.
+    if (c.arch.empty() && !c.wgmma && !c.tcgen05) tcgen05 = (*bits >> 46 & 7) == 1;
+    matrix(c, *bits, tcgen05, diags);
+  }
+  if (!c.idesc.empty()) instruction(c, diags);
+  return finish(diags);
+}
+
+} // namespace
+
+Action add_descriptor(CLI::App& app) {
+  auto c = std::make_shared<DescriptorCommand>();
+  app.add_option("DESCRIPTOR", c->bits, "64 bits of a matrix descriptor: 0x...");
+  app.add_option("--arch", c->arch, "h200: wgmma's format, b200: tcgen05's (default: bits 46-48 tell)");
+  app.add_flag("--wgmma", c->wgmma, "wgmma's format");
+  app.add_flag("--tcgen05", c->tcgen05, "tcgen05's format");
+  app.add_option("--major", c->major, "k: rows along K; mn: transposed")->check(CLI::IsMember({"k", "mn"}));
+  app.add_option("--type", c->type, "of the elements (default f16)");
+  app.add_option("--mn", c->mn, "rows of the matrix: M or N (default 64)")->check(CLI::Range(8, 256));
+  app.add_option("--advance", c->advance, "also the descriptor this many bytes further on")->check(CLI::NonNegativeNumber);
+  app.add_option("--tma-swizzle", c->tma_swizzle, "compare with a tile that TMA wrote with this swizzle")->check(CLI::IsMember({"none", "32B", "64B", "128B", "128B_atom_32B", "128B_atom_32B_flip_8B", "128B_atom_64B"}));
+  app.add_option("--idesc", c->idesc, "32 bits of an instruction descriptor of tcgen05.mma");
+  app.add_option("--kind", c->kind, "of --idesc (default f16)")->check(CLI::IsMember({"f16", "tf32", "f8f6f4", "i8", "mxf8f6f4", "mxf4", "mxf4nvf4"}));
+  app.add_option("--cta-group", c->cta_group, "of --idesc")->check(CLI::Range(1, 2));
+  app.add_option("--scale-vec", c->scale_vec, "of --idesc")->check(CLI::IsMember({1, 2, 4}));
+  app.add_flag("--sp", c->sparse, "--idesc of tcgen05.mma.sp");
+  app.add_flag("--ws", c->ws, "--idesc of tcgen05.mma.ws");
+  app.add_flag("--a-in-tmem", c->a_in_tmem, "--idesc with A in Tensor Memory");
+  return [c](const Invocation&) { return run(*c); };
+}
+
+} // namespace tcsim::tool
