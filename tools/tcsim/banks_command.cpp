@@ -23,9 +23,10 @@ struct BanksCommand {
   int stride = 0, row = 0, lanes_per_row = 0, offset = 0, element_bytes = 0;
 };
 
+/// Everything that is wrong is bad input: no kernel ran.
 int finish(const Diagnostics& diags) {
   print_diagnostics(diags, false);
-  return exit_code(diags, false);
+  return diags.has_errors() ? kBadInput : kSuccess;
 }
 
 /// 32 byte offsets, one a line; hexadecimal with 0x.

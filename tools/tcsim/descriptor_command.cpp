@@ -22,9 +22,10 @@ struct DescriptorCommand {
 
 constexpr uint32_t kSliceBytes = 32;  // of K that one instruction reads, for every type
 
+/// Everything that is wrong is bad input: no kernel ran.
 int finish(const Diagnostics& diags) {
   print_diagnostics(diags, false);
-  return exit_code(diags, false);
+  return diags.has_errors() ? kBadInput : kSuccess;
 }
 
 std::optional<uint64_t> number(const std::string& text) {
@@ -79,6 +80,7 @@ void matrix(const DescriptorCommand& c, uint64_t bits, bool tcgen05, Diagnostics
   }
   if (problem.kind) diags.error(problem.kind, {}, problem.text);
   const auto matrix_bytes = static_cast<uint32_t>(c.mn) * std::max<uint32_t>(kSliceBytes, d.swizzle_bytes);
+  if (d.stride == 0 && mode_known) diags.warning("bad-descriptor", {}, "stride 0 B: all groups of 8 lines would lie on top of each other");
   if (!tcgen05)
     for (const std::string& note : isa::wgmma_descriptor_notes(bits, major, matrix_bytes)) diags.warning("bad-descriptor", {}, note);
   if (!c.tma_swizzle.empty()) {

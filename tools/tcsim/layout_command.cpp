@@ -21,9 +21,10 @@ struct LayoutCommand {
   layout::LayoutOptions options;
 };
 
+/// Everything that is wrong is bad input: no kernel ran.
 int finish(const Diagnostics& diags) {
   print_diagnostics(diags, false);
-  return exit_code(diags, false);
+  return diags.has_errors() ? kBadInput : kSuccess;
 }
 
 int list(const LayoutCommand& c) {

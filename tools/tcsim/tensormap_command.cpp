@@ -28,9 +28,10 @@ struct TensorMapCommand {
   uint32_t stage_bytes = 0;
 };
 
+/// Everything that is wrong is bad input: no kernel ran.
 int finish(const Diagnostics& diags) {
   print_diagnostics(diags, false);
-  return exit_code(diags, false);
+  return diags.has_errors() ? kBadInput : kSuccess;
 }
 
 void bad(Diagnostics& diags, std::string text) { diags.error("bad-tensormap", {}, std::move(text)); }

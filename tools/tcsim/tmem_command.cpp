@@ -21,9 +21,10 @@ struct TmemCommand {
 
 constexpr uint32_t kLanesPerWarp = isa::TensorMemory::kLanes / 4;
 
+/// Everything that is wrong is bad input: no kernel ran.
 int finish(const Diagnostics& diags) {
   print_diagnostics(diags, false);
-  return exit_code(diags, false);
+  return diags.has_errors() ? kBadInput : kSuccess;
 }
 
 /// taddr: lane in bits 16-31, column in bits 0-15; a warp reaches the 32 lanes of its number modulo 4.
