@@ -29,7 +29,7 @@ std::string write_run_page(const RunPage& page);
 struct SweepPage {
   struct Roles {
     std::string tile = "tile", stages = "stages", cycles = "cycles";
-    std::string time = "Runtime";       // any unit of time; empty cells or no column: cycles are drawn
+    std::string time = "time_us";       // empty cells or no column: cycles are drawn
     std::string bound = "bound_by";     // the binding resource; "(...)" and "83 %" after its name are not part of it
     std::string reason = "reason";      // why the point cannot run
     std::vector<std::string> parameters{};  // what else was varied (machine, style, ...): the maps offer a choice of each

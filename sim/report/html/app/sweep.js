@@ -63,7 +63,7 @@ function stage_curves(points) {
       grid: {left: 62, right: is_narrow() ? 20 : 110, top: 16, bottom: 48},
       tooltip: tooltip({formatter: (p) => `<b>${escaped(p.seriesName)}, ${p.data.point.stages} stages</b><br>${count(p.data.point.cycles)} cycles<br>${escaped(p.data.point.bound)}`}),
       xAxis: axis({type: 'value', minInterval: 1, name: 'stages', nameLocation: 'middle', nameGap: 28, min: 'dataMin', max: 'dataMax'}),
-      yAxis: axis({type: 'value', name: timed ? 'µs' : 'cycles', scale: true}),
+      yAxis: axis({type: 'value', name: timed ? data.sweep.roles.time.replace(/^time_us$/, 'µs') : 'cycles', scale: true}),
       series: tiles.map((tile) => ({name: tile, type: 'line', symbolSize: 11, symbol: 'circle', lineStyle: {width: 1.5, color: colour('--other')},
         endLabel: {show: !is_narrow(), formatter: '{a}', color: colour('--dim'), fontSize: 11}, labelLayout: {moveOverlap: 'shiftY'},
         data: ran.filter((p) => p.tile === tile).sort((a, b) => a.stages - b.stages).map((p) => ({value: [p.stages, value(p)], point: p, itemStyle: {color: colour_of.get(binding_name(p.bound))}}))})),

@@ -51,7 +51,7 @@ function make_table(options) {
   const total = (column, list) => sum(list.map((row) => Number(column.value(row)) || 0));
   function group_nodes(key, list) {
     const head = el('tr', {class: 'group'}, columns.map((column, at) => {
-      if (at === 0) return el('td', {colspan: 2}, el('button', {type: 'button', 'aria-expanded': String(open.has(key)), click: () => toggle(key)}, options.group_label(key, list)), el('span', {class: 'dim'}, `  ${list.length}`));
+      if (at === 0) return el('td', {colspan: 2}, el('button', {type: 'button', 'aria-expanded': String(open.has(key)), click: () => toggle(key)}, options.group_label(key, list)), el('span', {class: 'dim'}, `  (${list.length})`));
       if (at === 1) return null;
       if (column.group_cell) return el('td', {class: column.number ? 'number' : ''}, column.group_cell(list, key));
       return el('td', {class: column.number ? 'number' : ''}, column.total ? (column.format || count)(total(column, list)) : '');

@@ -86,7 +86,7 @@ function timeline_chart(timeline, process, panel) {
       grid: {left: is_narrow() ? 84 : 150, right: 16, top: 8, bottom: 70},
       tooltip: tooltip({formatter: (p) => slice_tip(timeline, slices[p.dataIndex])}),
       xAxis: axis({type: 'value', min: begin, max: end, name: 'cycle', nameLocation: 'middle', nameGap: 24, axisLabel: {formatter: count}}),
-      yAxis: axis({type: 'category', inverse: true, data: tracks.map((track) => track.name), axisTick: {show: false}, axisLabel: {interval: 0, fontSize: 11, width: is_narrow() ? 78 : 142, overflow: 'truncate'}}),
+      yAxis: axis({type: 'category', inverse: true, data: tracks.map(({name}) => (is_narrow() ? name.replace('mbarrier ', '').replace('warp ', 'w') : name)), axisTick: {show: false}, axisLabel: {interval: 0, fontSize: 11, width: is_narrow() ? 78 : 142, overflow: 'truncate'}}),
       dataZoom: [{type: 'inside', filterMode: 'weakFilter', minValueSpan: 20}, {type: 'slider', filterMode: 'weakFilter', height: 20, bottom: 8, minValueSpan: 20, labelFormatter: (v) => count(v), textStyle: {color: colour('--dim')}, brushSelect: false}],
       series: [
         {type: 'custom', renderItem: draw_slice, encode: {x: [0, 1], y: 2}, dimensions: ['from', 'to', 'track'], data: slices.map((slice) => [slice.from, slice.to, slice.row]), progressive: 0},

@@ -1,6 +1,6 @@
 """The pages in a real Chromium: content, clicks, both colour schemes, a phone; no console error, no request, a fast first paint.
 
-    browser_test.py TCSIM SWEEP_SAMPLE      exit 77: skipped, there is no Chromium
+    browser_test.py TCSIM SWEEP_SAMPLE KERNELS      KERNELS: the folder workloads/cuda; exit 77: skipped, there is no Chromium
 """
 import subprocess
 import sys
@@ -13,9 +13,9 @@ from browser import Browser, find_browser
 
 SKIPPED = 77
 # C of 128x128 from K = 256, one CTA of 12 warps, two stages: as tools/tcsim/timeline_test.cpp.
-HOPPER = '--arch h200 --style hopper-ws -m 128 -n 128 -k 256 --tile 128x128x64 --stages 2 --consumers 2'
-# Rows of 64 bytes without a swizzle: ldmatrix conflicts.
-CONFLICTS = '--arch a100 --style ampere -m 128 -n 128 -k 64 --swizzle none'
+HOPPER = 'gemm --arch h200 --style hopper-ws -m 128 -n 128 -k 256 --tile 128x128x64 --stages 2 --consumers 2'
+# Compiled from CUDA with line information; rows of 64 bytes without a swizzle: ldmatrix conflicts.
+CONFLICTS = 'run mma_s3_none.ptx --launch mma_s3_none.toml --arch a100'
 SECONDS_TO_PAINT = 2
 MOST_BYTES = 3_000_000
 
@@ -27,7 +27,7 @@ class PageTest(unittest.TestCase):
         cls.browser = Browser()
         folder = Path(cls.folder.name)
         for name, options in (('hopper', HOPPER), ('conflicts', CONFLICTS)):
-            subprocess.run([TCSIM, 'gemm', *options.split(), '--quiet', '--html', folder / f'{name}.html'], check=True)
+            subprocess.run([TCSIM, *options.split(), '--quiet', '--html', folder / f'{name}.html'], check=True, cwd=KERNELS)
         (folder / 'sweep.html').write_bytes(subprocess.run([SWEEP_SAMPLE], check=True, stdout=subprocess.PIPE).stdout)
 
     @classmethod
@@ -110,6 +110,17 @@ class PageTest(unittest.TestCase):
         self.press('#source tr.row')  # a row unfolds to its stalls
         self.assertIn('executed', self.text('#source tr.detail'))
 
+    def test_source_lines_carry_their_text(self):
+        self.open('conflicts')
+        self.press('#source .tools button:nth-of-type(2)')
+        lines = (Path(KERNELS) / 'mma_multistage.cu').read_text().splitlines()
+        labels = self.page.evaluate("[...document.querySelectorAll('#source tr.group button')].map((b) => b.textContent)")
+        labels = [label for label in labels if label.startswith('mma_multistage.cu:')]
+        self.assertGreater(len(labels), 5)
+        for label in labels:
+            place, _, text = label.partition('  ')
+            self.assertEqual(text, lines[int(place.split(':')[1]) - 1].strip()[:80])
+
     def test_timeline_says_who_waits_for_what(self):
         self.open('hopper')
         self.make_charts()
@@ -178,5 +189,5 @@ if __name__ == '__main__':
     if not find_browser():
         print('SKIPPED: no Chromium here, so the pages were not opened in a browser (Debian: apt install chromium)')
         sys.exit(SKIPPED)
-    TCSIM, SWEEP_SAMPLE = sys.argv[1:3]
+    TCSIM, SWEEP_SAMPLE, KERNELS = sys.argv[1:4]
     unittest.main(argv=sys.argv[:1], verbosity=2)
