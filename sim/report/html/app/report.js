@@ -31,7 +31,7 @@ function headline_section(report) {
 
 function messages(report) {
   if (!report.diagnostics.length) return null;
-  return el('details', {open: report.diagnostics.some((d) => d.severity !== 'note')}, el('summary', {}, `${report.diagnostics.length} messages`),
+  return el('details', {open: report.diagnostics.some((d) => d.severity !== 'note')}, el('summary', {}, `${report.diagnostics.length} message${report.diagnostics.length === 1 ? '' : 's'}`),
     el('ul', {}, report.diagnostics.map((d) => el('li', {}, el('b', {class: d.severity === 'error' ? 'bad' : d.severity === 'warning' ? 'warn' : 'dim'}, `${d.severity} `), el('code', {}, d.where), ` ${d.text}`))));
 }
 

@@ -32,7 +32,7 @@ function source_section(report) {
   stretches(rows).forEach((stretch, at) => by_stretch.set(rows[at], stretch));
   const group = has_source ? (inst) => inst.source || '(no source line)' : (inst) => by_stretch.get(inst);
   const label = has_source
-    ? (key) => el('span', {class: 'code'}, `${key}  `, data.source_lines[key] ? el('span', {class: 'dim'}, data.source_lines[key].trim().slice(0, 80)) : null)
+    ? (key) => el('span', {class: 'code'}, `${key}  `, data.source_lines[key] ? el('span', {class: 'dim'}, data.source_lines[key].trim().slice(0, 48)) : null)
     : (key) => `lines ${key.first}–${key.last}, up to ${count(key.executed)} ×`;
   const timed = Boolean(report.cycles);
   const columns = [

@@ -119,7 +119,7 @@ class PageTest(unittest.TestCase):
         self.assertGreater(len(labels), 5)
         for label in labels:
             place, _, text = label.partition('  ')
-            self.assertEqual(text, lines[int(place.split(':')[1]) - 1].strip()[:80])
+            self.assertEqual(text, lines[int(place.split(':')[1]) - 1].strip()[:48])
 
     def test_timeline_says_who_waits_for_what(self):
         self.open('hopper')
