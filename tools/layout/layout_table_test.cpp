@@ -46,7 +46,7 @@ TEST(LayoutTable, EveryListedInstructionIsABijection) {
   int checked = 0;
   for (const Listed& l : list_instructions()) {
     // wgmma and tcgen05.mma differ in N only: the smallest and a few others stand for all.
-    if (l.name.starts_with("wgmma") && l.name.find("n8k") == std::string::npos && l.name.find("n24k") == std::string::npos && l.name.find("n256k") == std::string::npos) continue;
+    if (l.name.starts_with("wgmma") && l.name.find("n8k") == std::string::npos && l.name.find("n24k") == std::string::npos && l.name.find("n256k16.f16") == std::string::npos) continue;
     if (l.name.starts_with("tcgen05.mma") && l.name.find("n64k") == std::string::npos && l.name.find("n256k16.f16") == std::string::npos) continue;
     std::string error;
     const auto tables = make_tables(l.name, "", {}, error);
@@ -177,7 +177,7 @@ TEST(LayoutTable, Errors) {
   EXPECT_TRUE(make_tables("mma.m16n8k16.f16", "SFA", {}, error).empty());
   EXPECT_EQ(error, "mma.m16n8k16.f16 has no operand SFA, expected A, B, C, D");
   EXPECT_TRUE(make_tables("tcgen05.mma.m128n12k16.f16", "", {}, error).empty());
-  EXPECT_NE(error.find("N (bits 17-22) is"), std::string::npos) << error;
+  EXPECT_NE(error.find("N is 12, expected a multiple of 8"), std::string::npos) << error;
   EXPECT_TRUE(make_tables("tcgen05.ld.32x32b.x256", "", {}, error).empty());
   EXPECT_NE(error.find("at most 128 registers"), std::string::npos) << error;
 }
@@ -185,7 +185,7 @@ TEST(LayoutTable, Errors) {
 TEST(LayoutTable, Formats) {
   const std::vector<Table> one{table("mma.m16n8k16.f16", "A")};
   // The figure of the manual: row 0 begins T0:{a0,a1}, T1:{a0,a1}; column 8 is T0:{a4,a5}.
-  EXPECT_NE(render(one, Format::ascii, false).find("T0:a0   T0:a1   T1:a0"), std::string::npos) << render(one, Format::ascii, false);
+  EXPECT_NE(render(one, Format::ascii, false).find("T0:a0  T0:a1  T1:a0"), std::string::npos) << render(one, Format::ascii, false);
   EXPECT_NE(render(one, Format::ascii, true).find("(9,2)(9,3)"), std::string::npos);
   EXPECT_NE(render(one, Format::csv, false).find("\nA,9,3,5,1,16,31\n"), std::string::npos);
   EXPECT_NE(render(one, Format::markdown, false).find("| **9** |"), std::string::npos);

@@ -87,6 +87,9 @@ bool parse_type(std::string_view word, Mma& mma) {
 }
 
 std::string check_mma(const Mma& mma, const LayoutOptions& options) {
+  // The descriptor's fields count in units of 16 and 8 and would hide a remainder.
+  if (mma.m <= 0 || mma.m > 256 || mma.m % 16 != 0) return fmt::format("M is {}, expected 32, 64, 128 or 256", mma.m);
+  if (mma.n <= 0 || mma.n > 256 || mma.n % 8 != 0) return fmt::format("N is {}, expected a multiple of 8 up to 256", mma.n);
   isa::InstructionDescriptor d;
   d.sparse = mma.form.sparse;
   d.a = d.b = mma.a;

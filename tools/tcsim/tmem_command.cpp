@@ -58,6 +58,9 @@ isa::MmaForm form_of(const TmemCommand& c) {
 std::string check_shape(const TmemCommand& c, const isa::MmaForm& form) {
   using K = isa::MmaKind;
   using T = isa::Type;
+  // The descriptor's fields count in units of 16 and 8 and would hide a remainder.
+  if (c.m <= 0 || c.m > 256 || c.m % 16 != 0) return fmt::format("M is {}, expected 32, 64, 128 or 256", c.m);
+  if (c.n <= 0 || c.n > 256 || c.n % 8 != 0) return fmt::format("N is {}, expected a multiple of 8 up to 256", c.n);
   isa::InstructionDescriptor d;
   d.sparse = c.sparse, d.m = c.m, d.n = c.n;
   d.a = d.b = form.kind == K::f16 ? T::f16 : form.kind == K::tf32 ? T::tf32 : form.kind == K::i8 ? T::s8 : isa::is_packed_e2m1(form.kind) ? T::e2m1 : T::e4m3;
