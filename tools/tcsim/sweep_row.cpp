@@ -10,11 +10,11 @@ namespace {
 
 std::string line_of(const std::vector<std::string>& cells) {
   std::string out;
-  for (const std::string& cell : cells) {
-    std::string text = cell;
+  for (size_t i = 0; i < cells.size(); ++i) {
+    std::string text = cells[i];
     // A line is a row, also for readers that go line by line.
     std::replace_if(text.begin(), text.end(), [](char c) { return c == '\n' || c == '\r' || c == '"'; }, ' ');
-    out += (out.empty() ? "" : ",") + quoted(text);
+    out += (i == 0 ? "" : ",") + quoted(text);
   }
   return out + "\n";
 }
