@@ -6,6 +6,7 @@
 
 #include "isa/insn/wgmma.h"
 #include "sim/gpu/make_report.h"
+#include "sim/gpu/target_check.h"
 #include "tools/launch/prepare.h"
 #include "workloads/common/dtype.h"
 
@@ -121,6 +122,7 @@ std::optional<GemmKernel> build_gemm(const gemm::Config& config, const cfg::Mach
   k.file = std::move(*file);
   k.kernel = k.module->find_kernel(k.program.entry);
   TC_CHECK(k.kernel != nullptr, "the generator's kernel {} is in its module", k.program.entry);
+  if (!sim::check_target(*k.module, machine, diags)) return std::nullopt;  // lowering has no timing for what the machine lacks
   k.lowered = sim::lower(*k.module, *k.kernel, machine, {}, diags);
   if (diags.has_errors()) return std::nullopt;
   k.occupancy = sim::compute_occupancy(*k.kernel, shape_of(k.program), k.lowered.registers, machine, {path, k.kernel->line, 1}, diags);
