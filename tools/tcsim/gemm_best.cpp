@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <exception>
 #include <mutex>
 #include <set>
 #include <thread>
+#include <tuple>
 
 namespace tcsim::tool {
 namespace {
@@ -39,11 +41,25 @@ std::optional<Candidate> try_candidate(gemm::Config config, const cfg::Machine& 
 
 bool divides(const gemm::Config& c) { return c.tile[0] <= c.m && c.tile[1] <= c.n && c.tile[2] <= c.k; }
 
-/// The estimate does not see how evenly loads come: of equals, more stages ride out more.
+/// The estimate does not see how evenly loads come, nor what a step of K costs beyond its work: of near equals (3 %), more bytes in flight
+/// ride out more, in larger steps.
 void sort_by_estimate(std::vector<Candidate>& list) {
-  std::stable_sort(list.begin(), list.end(), [](const Candidate& a, const Candidate& b) {
-    return a.estimate.cycles != b.estimate.cycles ? a.estimate.cycles < b.estimate.cycles : a.config.stages > b.config.stages;
-  });
+  const auto key = [](const Candidate& c) {
+    const auto rank = static_cast<int64_t>(std::log(c.estimate.cycles) / std::log(1.03));
+    return std::tuple(rank, -int64_t{c.config.tile[2]} * c.config.stages, -int64_t{c.config.tile[2]}, c.estimate.cycles);
+  };
+  std::stable_sort(list.begin(), list.end(), [&](const Candidate& a, const Candidate& b) { return key(a) < key(b); });
+}
+
+/// The best of each style, then the best of all, until so many: styles differ in ways that the estimate does not know.
+std::vector<size_t> kept_of(const std::vector<Candidate>& ranked) {
+  std::vector<size_t> kept;
+  std::set<std::string> styles;
+  for (size_t i = 0; i < ranked.size() && kept.size() < kKept; ++i)
+    if (styles.insert(ranked[i].config.style).second) kept.push_back(i);
+  for (size_t i = 0; i < ranked.size() && kept.size() < kKept; ++i)
+    if (std::find(kept.begin(), kept.end(), i) == kept.end()) kept.push_back(i);
+  return kept;
 }
 
 /// Shared state of a search: one entry a contest.
@@ -57,7 +73,7 @@ struct Entry {
     GemmTiming timing;
   };
   std::vector<Run> runs;
-  const Run* winner = nullptr;
+  Run* winner = nullptr;  // sampled again, longer, when it is known
   // At the size where the error is measured: the sample's parts, then the whole launch.
   SamplePlan error_plan;
   std::vector<GemmTiming> error_parts;
@@ -67,10 +83,10 @@ using Jobs = std::vector<std::function<void()>>;
 
 void plan_runs(Entry& e) {
   const cfg::Machine& machine = e.contest->machine;
-  for (size_t i = 0; i < std::min(kKept, e.candidates.ranked.size()); ++i) {
+  for (const size_t i : kept_of(e.candidates.ranked)) {
     Entry::Run run{e.candidates.ranked[i], {}, {}, {}};
     Diagnostics diags;
-    run.plan = plan_sample(*build_gemm(run.candidate.config, machine, diags), machine);
+    run.plan = plan_sample(*build_gemm(run.candidate.config, machine, diags), machine, SampleFor::ranking);
     run.parts.resize(run.plan.parts.size());
     e.runs.push_back(std::move(run));
   }
@@ -79,8 +95,18 @@ void plan_runs(Entry& e) {
 void choose_winner(Entry& e) {
   for (Entry::Run& run : e.runs) {
     run.timing = extrapolate(run.plan, run.parts);
-    if (run.timing.failure.empty() && (e.winner == nullptr || run.timing.cycles < e.winner->timing.cycles)) e.winner = &run;
+    if (run.timing.failure.empty() && !impossible(run.timing) && (e.winner == nullptr || run.timing.cycles < e.winner->timing.cycles)) e.winner = &run;
   }
+}
+
+/// The winner's own number: from a longer sample, or the whole launch where a sample turns out not to stand for it.
+void plan_answer(Entry& e, bool whole) {
+  if (e.winner == nullptr || e.winner->plan.whole()) return;
+  const cfg::Machine& machine = e.contest->machine;
+  const gemm::Config& config = e.winner->candidate.config;
+  Diagnostics diags;
+  e.winner->plan = whole ? SamplePlan::of_whole(config.k, machine) : plan_sample(*build_gemm(config, machine, diags), machine, SampleFor::answer);
+  e.winner->parts.assign(e.winner->plan.parts.size(), {});
 }
 
 gemm::Config at_error_size(gemm::Config config) {
@@ -211,9 +237,25 @@ std::vector<GemmRow> run_best(const std::vector<Contest>& contests, uint32_t thr
   total = done + jobs.size() + contests.size() * 3;
   run_jobs(jobs, threads);
 
+  const auto run_winners = [&](bool again) {
+    jobs.clear();
+    for (Entry& e : entries) {
+      if (e.winner == nullptr || e.winner->plan.whole() || (again && !impossible(e.winner->timing))) continue;
+      plan_answer(e, again);
+      for (size_t i = e.winner->parts.size(); i-- > 0;)
+        jobs.push_back(job([&e, i] { e.winner->parts[i] = time_part(e.winner->candidate.config, e.contest->machine, e.winner->plan.parts[i]); }));
+    }
+    total = done + jobs.size() + contests.size() * 3;
+    run_jobs(jobs, threads);
+    for (Entry& e : entries)
+      if (e.winner != nullptr) e.winner->timing = extrapolate(e.winner->plan, e.winner->parts);
+  };
+  for (Entry& e : entries) choose_winner(e);
+  run_winners(false);
+  run_winners(true);
+
   jobs.clear();
   for (Entry& e : entries) {
-    choose_winner(e);
     plan_error(e);
     for (size_t i = e.error_parts.size(); i-- > 0;)
       jobs.push_back(job([&e, i] {

@@ -17,10 +17,10 @@ struct Point {
 };
 
 /// K of the runs: a number of whole steps, and the last, shorter step where there is one.
-std::vector<Point> plan_k(const gemm::Config& c) {
+std::vector<Point> plan_k(const gemm::Config& c, SampleFor purpose) {
   const uint32_t step = c.tile[2], steps = c.k / step, rest = c.k % step;
   const uint32_t least = std::max(4u, c.stages);  // a run that never fills its pipeline tells nothing of the steady state
-  const uint32_t long_run = std::min(2 * std::max(kSteps, kStepsPerStage * c.stages), steps / 2), short_run = long_run / 2;
+  const uint32_t long_run = std::min(std::max(2 * std::max(kSteps, kStepsPerStage * c.stages), steps / (purpose == SampleFor::ranking ? 4 : 2)), steps / 2), short_run = long_run / 2;
   if (short_run < least) return {{1, c.k}};
   const double beyond = double(steps - short_run) / (long_run - short_run);
   return {{1 - beyond, short_run * step + rest}, {beyond, long_run * step + rest}};
@@ -50,10 +50,14 @@ uint64_t scaled_l2(const GemmKernel& k, const cfg::Machine& machine, uint64_t sh
 
 }  // namespace
 
-SamplePlan plan_sample(const GemmKernel& k, const cfg::Machine& machine) {
+bool impossible(const GemmTiming& timing) {
+  return std::any_of(timing.busy.begin(), timing.busy.end(), [&](const sim::ResourceUse& use) { return use.used > timing.cycles; });
+}
+
+SamplePlan plan_sample(const GemmKernel& k, const cfg::Machine& machine, SampleFor purpose) {
   SamplePlan plan;
   double work = 0;
-  for (const Point& length : plan_k(k.config))
+  for (const Point& length : plan_k(k.config, purpose))
     for (const Point& wave : plan_waves(k, machine)) {
       plan.parts.push_back({length.weight * wave.weight, static_cast<uint32_t>(length.value), wave.value, scaled_l2(k, machine, length.value)});
       work += double(length.value) / k.config.k * (wave.value == 0 ? 1 : double(wave.value) / double(k.ctas()));

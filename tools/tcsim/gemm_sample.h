@@ -26,10 +26,18 @@ struct SamplePlan {
   std::vector<SamplePart> parts;
   double work = 1;      // of the whole launch's, that the parts simulate
   bool whole() const { return parts.size() == 1; }
+  static SamplePlan of_whole(uint32_t k, const cfg::Machine& machine) { return {{{1, k, 0, machine.l2.bytes}}, 1}; }
 };
 
+/// ranking: a quarter of K and half of that. answer: half of K and a quarter, so that little is extrapolated: what is uneven in a short
+/// run (CTAs that drift apart, DRAM that binds) would be multiplied.
+enum class SampleFor : uint8_t { ranking, answer };
+
 /// The whole launch when no shorter runs stand for it.
-SamplePlan plan_sample(const GemmKernel& kernel, const cfg::Machine& machine);
+SamplePlan plan_sample(const GemmKernel& kernel, const cfg::Machine& machine, SampleFor purpose = SampleFor::answer);
+
+/// The extrapolated time is less than some unit of the machine needs for the work: the sample does not stand for the launch.
+bool impossible(const GemmTiming& timing);
 
 /// One part, and their sum.
 GemmTiming time_part(const gemm::Config& config, const cfg::Machine& machine, const SamplePart& part);

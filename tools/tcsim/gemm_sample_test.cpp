@@ -28,27 +28,27 @@ TEST(Sample, PlanByHand) {
   const cfg::Machine a100 = machine_of("a100");
   const SamplePlan plan = plan_sample(kernel_of(4096, 4096, 2), a100);
   // 32 x 32 tiles on 2 x 108 places: 4.74 waves. Three are left out: 1024 - 3 * 216 = 376 CTAs, and 376 + 216.
-  // 128 steps of K; 8 and 16 are run.
+  // 128 steps of K; 32 and 64 are run.
   ASSERT_EQ(plan.parts.size(), 4u);
-  EXPECT_EQ(plan.parts[0].k, 256u);
-  EXPECT_EQ(plan.parts[2].k, 512u);
+  EXPECT_EQ(plan.parts[0].k, 1024u);
+  EXPECT_EQ(plan.parts[2].k, 2048u);
   EXPECT_EQ(plan.parts[0].ctas, 376u);
   EXPECT_EQ(plan.parts[1].ctas, 592u);
-  // T(K) = -14 T(256) + 15 T(512) with (128 - 8) / 8 = 15; T(waves) = -2 T(376) + 3 T(592).
-  EXPECT_DOUBLE_EQ(plan.parts[0].weight, 28);
-  EXPECT_DOUBLE_EQ(plan.parts[1].weight, -42);
-  EXPECT_DOUBLE_EQ(plan.parts[2].weight, -30);
-  EXPECT_DOUBLE_EQ(plan.parts[3].weight, 45);
+  // T(K) = -2 T(1024) + 3 T(2048) with (128 - 32) / 32 = 3; T(waves) = -2 T(376) + 3 T(592).
+  EXPECT_DOUBLE_EQ(plan.parts[0].weight, 4);
+  EXPECT_DOUBLE_EQ(plan.parts[1].weight, -6);
+  EXPECT_DOUBLE_EQ(plan.parts[2].weight, -6);
+  EXPECT_DOUBLE_EQ(plan.parts[3].weight, 9);
   // A wave: 32 x 128 rows of A and ceil(216 / 32) x 128 of B, 4992 x 8192 B, one and a bit of the 40 MB of L2: L2 shrinks as K does.
-  EXPECT_EQ(plan.parts[0].l2_bytes, a100.l2.bytes / 16);
-  EXPECT_DOUBLE_EQ(plan.work, (256 + 512) / 4096.0 * (376 + 592) / 1024.0);
+  EXPECT_EQ(plan.parts[0].l2_bytes, a100.l2.bytes / 4);
+  EXPECT_DOUBLE_EQ(plan.work, (1024 + 2048) / 4096.0 * (376 + 592) / 1024.0);
 }
 
 TEST(Sample, L2KeepsItsSizeWhereWavesOverflowIt) {
   cfg::Machine machine = machine_of("a100");
   machine.l2.bytes = 4 << 20;
-  // 4992 x 8192 B are 9.75 times 4 MiB; from 2.5 times on nothing is left for the next wave: 4 MiB / 16 x 9.75 / 2.5.
-  EXPECT_EQ(plan_sample(kernel_of(4096, 4096, 2), machine).parts[0].l2_bytes, static_cast<uint64_t>((4 << 20) / 16 * 9.75 / 2.5));
+  // 4992 x 8192 B are 9.75 times 4 MiB; from 2.5 times on nothing is left for the next wave: 4 MiB / 4 x 9.75 / 2.5.
+  EXPECT_EQ(plan_sample(kernel_of(4096, 4096, 2), machine).parts[0].l2_bytes, static_cast<uint64_t>((4 << 20) / 4 * 9.75 / 2.5));
 }
 
 TEST(Sample, ShortLaunchesRunWhole) {
