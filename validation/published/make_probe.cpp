@@ -6,7 +6,7 @@ namespace tcsim::published {
 
 std::string ptx_header(uint32_t sm) {
   const bool specific = sm >= 90;  // wgmma, tcgen05 and sm_120's kinds are of the architecture-specific targets
-  return fmt::format(".version 8.7\n.target sm_{}{}\n.address_size 64\n", sm, specific ? "a" : "");
+  return fmt::format(".version 8.8\n.target sm_{}{}\n.address_size 64\n", sm, specific ? "a" : "");
 }
 
 std::string launch_text(uint32_t ctas, uint32_t threads, uint32_t smem_bytes, uint32_t out_words, uint64_t chase_bytes, uint32_t cluster) {
