@@ -42,7 +42,7 @@ install_missing() {
 build_release() {
   say "build: $build ($(nproc) cores)"
   local launcher=()
-  if command -v ccache >/dev/null; then launcher=(-DCMAKE_C_COMPILER_LAUNCHER=ccache -DCMAKE_CXX_COMPILER_LAUNCHER=ccache); fi
+  if command -v ccache >/dev/null; then launcher=(-DCMAKE_C_COMPILER_LAUNCHER=ccache -DCMAKE_CXX_COMPILER_LAUNCHER=ccache -DTCSIM_PCH=OFF); fi
   [ -f "$build/build.ninja" ] || (cd "$root" && cmake --preset release "${launcher[@]}" >/dev/null)
   ninja -C "$build" "$@"
 }
