@@ -47,25 +47,13 @@ Control Warp::handle_control(const ProgramEntry& entry, uint32_t mask) {
     case Control::dependents:
     case Control::tensor_wait:
     case Control::sleep:
-      ctx.fx.lanes = mask;
-      if (mask != active_) {
-        const uint32_t others = active_ & ~mask;
-        active_ = mask;
-        split_off(others, pc_ + 1, 0);
-      }
-      last_active_ = mask;
+      keep_only(mask);
       ++pc_;
       // The caller may block the split before it arrives at its join, so the arrival waits for the next step().
       if (pc_ == join_pc_) special_ = pending_arrival_ = true;
       return control;
     case Control::tensor_alloc:  // runs again when the caller unblocks it
-      ctx.fx.lanes = mask;
-      if (mask != active_) {
-        const uint32_t others = active_ & ~mask;
-        active_ = mask;
-        split_off(others, pc_ + 1, 0);
-      }
-      last_active_ = mask;
+      keep_only(mask);
       resume_ = static_cast<uint32_t>(&entry - (entries_ + first_[pc_]));
       special_ = resume_ != 0;
       return control;
@@ -244,6 +232,17 @@ void Warp::exit_lanes(uint32_t lanes) {
   }
   complete_joins();
   choose();
+}
+
+/// A control concerns the lanes that executed: the others of the split go on behind it.
+void Warp::keep_only(uint32_t mask) {
+  ctx.fx.lanes = mask;
+  if (mask != active_) {
+    const uint32_t others = active_ & ~mask;
+    active_ = mask;
+    split_off(others, pc_ + 1, 0);
+  }
+  last_active_ = mask;
 }
 
 void Warp::split_off(uint32_t others, uint32_t pc, uint32_t resume) {

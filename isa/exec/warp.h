@@ -147,6 +147,7 @@ class Warp {
   void wait_for_members(const ProgramEntry& entry, uint32_t mask);
   bool release_warp_barrier(uint32_t members);
   void split_off(uint32_t others, uint32_t pc, uint32_t resume);
+  void keep_only(uint32_t mask);
   void arrive_at_join();
   void place(Split& split);             // running, or reconverging when it stands at its join
   void complete_joins();

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "isa/layout/block_scale.h"
 #include "isa/matrix/mma_tables.h"
 #include "isa/numeric/block_scale.h"
 #include "isa/numeric/float_tile.h"
@@ -97,8 +98,8 @@ void unwrap(Type t, uint32_t* x, int count) {
 
 /// Byte `at` of the scales of row i of A (a) or column i of B.
 uint32_t scale_bits(const MmaScales& s, bool a, int i, int at) {
-  const int lane = a ? 4 * (i % 8) + 2 * s.a_thread + i / 8 : 4 * i + s.b_thread, byte = (a ? s.a_byte : s.b_byte) + at;
-  return ((a ? s.a : s.b)[lane] >> (8 * byte)) & 0xff;
+  const Home home = block_scale_home(a, i, at, a ? s.a_thread : s.b_thread, a ? s.a_byte : s.b_byte);
+  return (a ? s.a : s.b)[home.lane] >> home.bit & 0xff;
 }
 
 void fp8_to_f16(Type t, uint32_t* x, int count) {
