@@ -74,7 +74,7 @@ struct Product {
   std::vector<uint32_t> metadata = std::vector<uint32_t>(128);
   std::vector<std::vector<uint32_t>> d;   // [register][thread]
 
-  explicit Product(WgmmaDesc description, unsigned seed = 1) : desc(description) {
+  explicit Product(const WgmmaDesc& description, unsigned seed = 1) : desc(description) {
     std::mt19937 rng(seed);
     const bool u = desc.a == Type::u8 || desc.b == Type::u8;
     const auto small = [&] { return static_cast<int>(rng() % (u ? 3 : 5)) - (u ? 0 : 2); };

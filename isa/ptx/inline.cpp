@@ -97,7 +97,7 @@ void KernelLinker::emit(Linked linked, std::vector<std::vector<Atom>> operands) 
   linked_.push_back(linked);
 }
 
-void KernelLinker::emit_made(const Instruction& at, std::string opcode, std::vector<Atom> operands, const Atom* guard) {
+void KernelLinker::emit_made(const Instruction& at, const std::string& opcode, std::vector<Atom> operands, const Atom* guard) {
   Linked linked;
   std::string text = opcode;
   for (size_t i = 0; i < operands.size(); ++i) text += fmt::format("{}{}", i ? ", " : " ", operands[i].text);

@@ -79,7 +79,7 @@ class KernelLinker {
   int32_t buffer_for(Instance& instance, int32_t variable);
   uint64_t local_for(Instance& instance, int32_t variable);
   void emit(Linked linked, std::vector<std::vector<Atom>> operands);
-  void emit_made(const Instruction& at, std::string opcode, std::vector<Atom> operands, const Atom* guard = nullptr);
+  void emit_made(const Instruction& at, const std::string& opcode, std::vector<Atom> operands, const Atom* guard = nullptr);
   int32_t new_label();
   Atom label_atom(int32_t label) const;
   void error(const char* kind, uint32_t line, uint32_t col, std::string text) { ctx_.problems.add(kind, line, col, std::move(text)); }

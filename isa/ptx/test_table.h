@@ -21,7 +21,7 @@ inline std::string bind_plain(Inst& inst, const Decoded& decoded) {
 
 inline const Matcher& test_matcher() {
   static const std::string types = " .type = { .pred, .b8, .b16, .b32, .b64, .u8, .u16, .u32, .u64, .s32, .s64, .f16, .f32, .f64 };";
-  static const auto typed = [](std::string form) { return form + types; };
+  static const auto typed = [](const std::string& form) { return form + types; };
   static const std::string add = typed("add.type d, a, b;"), mov = typed("mov.type d, a;"), selp = typed("selp.type d, a, b, {!}c;"),
                            setp = typed("setp.cmp.type p{|q}, a, b; .cmp = { .eq, .lt };"),
                            ld = typed("ld{.ss}{.vec}.type d, [a]; .ss = { .global, .shared, .param, .local, .const }; .vec = { .v2, .v4 };"),
