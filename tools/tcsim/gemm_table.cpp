@@ -170,10 +170,10 @@ std::string table_csv(const std::vector<GemmRow>& rows) {
 
 std::string estimate_text(const analytic::Estimate& e, double simulated) {
   std::string out = fmt::format("Textbook estimate  {} cycles", grouped(e.cycles));
-  if (simulated > 0) out += fmt::format(" ({:+.1f} % of the simulated)", (e.cycles / simulated - 1) * 100);
+  if (simulated > 0) out += fmt::format(" ({:.1f} % {} the simulated)", std::abs(e.cycles / simulated - 1) * 100, e.cycles < simulated ? "below" : "above");
   out += fmt::format(", bound by {}; {:.2f} waves\n", e.bound, e.waves);
   out += "  cycles of an SM for a step of K\n";
-  const std::pair<const char*, double> parts[] = {{"tensor cores", e.step.compute}, {"shared memory", e.step.shared}, {"issue slots", e.step.issue},
+  const std::pair<const char*, double> parts[] = {{"arithmetic", e.step.compute}, {"shared memory", e.step.shared}, {"issue slots", e.step.issue},
                                                   {"L2", e.step.l2}, {"DRAM", e.step.dram}, {"load latency / stages", e.step.latency}};
   for (const auto& [name, cycles] : parts) out += fmt::format("  {:<22}{:>8.0f}\n", name, cycles);
   return out;

@@ -5,7 +5,7 @@
 //   analytic::Estimate e = analytic::estimate(gemm, machine);
 //   e.cycles;            // launch to end, cold caches
 //   e.step.compute ...;  // cycles of an SM for a step of all its CTAs
-//   e.bound;             // "tensor cores"
+//   e.bound;             // "arithmetic"
 #pragma once
 #include <array>
 #include <cstdint>

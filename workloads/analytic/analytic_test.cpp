@@ -40,7 +40,7 @@ TEST(Analytic, StepByHand) {
   EXPECT_DOUBLE_EQ(e.step.l2, 512);                  // 32768 / 64
   EXPECT_DOUBLE_EQ(e.step.dram, 180.224);            // (1280 + 128) * 64 * 2 / 1000
   EXPECT_DOUBLE_EQ(e.step.latency, 459);             // (300 + 512 + 1024) / 4
-  EXPECT_EQ(e.bound, "tensor cores");
+  EXPECT_EQ(e.bound, "arithmetic");
   EXPECT_DOUBLE_EQ(e.waves, 2);
   // Two waves of: 700 to the first data, 10 steps of 1024, 128 * 128 * 2 / 64 = 512 of stores, 100 to the next CTA.
   EXPECT_DOUBLE_EQ(e.cycles, 2000 + 2 * (700 + 10240 + 512 + 100));
