@@ -207,7 +207,10 @@ class Simulation {
       count_operations(*run_.program, sm->ops, sm->counters);
       result.counters.sms.push_back(sm->counters);
       for (size_t i = 0; i < result.ops.size(); ++i) add(result.ops[i], sm->ops[i]);
-      for (const auto& example : sm->conflict_examples) result.conflict_examples.insert(example);
+      for (const auto& [inst, conflicts] : sm->conflicts) {
+        const auto [known, is_new] = result.conflicts.emplace(inst, conflicts);
+        for (size_t bank = 0; !is_new && bank < conflicts.extra.size(); ++bank) known->second.extra[bank] += conflicts.extra[bank];
+      }
       for (const auto& [offset, stats] : sm->mbarriers) add(result.mbarriers[offset], stats);
     }
     for (const OpStats& op : result.ops)

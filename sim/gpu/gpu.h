@@ -42,7 +42,7 @@ struct SimResult {
   std::vector<OpStats> ops;  // per operation of `program`, over all SMs
   RunCounters counters;      // for make_metrics (sim/stats)
   std::map<uint32_t, MbarrierStats> mbarriers;  // by offset in shared memory, over all CTAs
-  std::unordered_map<uint32_t, ConflictExample> conflict_examples;
+  std::unordered_map<uint32_t, InstructionConflicts> conflicts;  // by PTX instruction
   double wall_s = 0;
 };
 

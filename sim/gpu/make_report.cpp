@@ -87,7 +87,8 @@ void find_roofs(const SimResult& r, const isa::Kernel& kernel, const cfg::Machin
   roof.l2_bytes = static_cast<double>(memory[Counter::l2_sectors]) * m.l2.sector_bytes;
 }
 
-std::string source_only(const isa::Module& module, const isa::Inst& inst) { return inst.loc.file == 0 ? std::string() : module.source_of(inst); }
+/// Empty without debug information, and for what the compiler says is of no line (.loc F 0 0).
+std::string source_only(const isa::Module& module, const isa::Inst& inst) { return inst.loc.file == 0 || inst.loc.line == 0 ? std::string() : module.source_of(inst); }
 
 void add_mbarriers(const SimResult& r, const isa::Module& module, const isa::Kernel& kernel, Report& report) {
   for (const auto& [offset, stats] : r.mbarriers) {
@@ -186,9 +187,9 @@ Report make_report(const SimResult& r, const isa::Module& module, const isa::Ker
     rows[i].source = source_only(module, inst);
     rows[i].place = fmt::format("{}:{}", module.path, inst.line);
     rows[i].executed = executed[i];
-    if (const auto example = r.conflict_examples.find(static_cast<uint32_t>(i)); example != r.conflict_examples.end()) {
-      rows[i].note = example->second.lanes;
-      rows[i].bank_words = example->second.bank_words;
+    if (const auto conflicts = r.conflicts.find(static_cast<uint32_t>(i)); conflicts != r.conflicts.end()) {
+      rows[i].note = conflicts->second.lanes;
+      rows[i].bank_conflicts = conflicts->second.extra;
     }
     report.instructions.push_back(std::move(rows[i]));
   }

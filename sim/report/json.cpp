@@ -69,7 +69,7 @@ Json instruction_object(const ReportInstruction& i) {
   out["wavefronts_ideal"] = i.wavefronts_ideal;
   out["conflicts"] = i.conflicts();
   if (!i.note.empty()) out["note"] = i.note;
-  if (!i.bank_words.empty()) out["bank_words"] = i.bank_words;
+  if (!i.bank_conflicts.empty()) out["bank_conflicts"] = i.bank_conflicts;
   out["stalls"] = stall_cycles(i.stalls);
   return out;
 }

@@ -47,8 +47,8 @@ struct ReportInstruction {
   uint64_t executed = 0;
   uint64_t wavefronts = 0, wavefronts_ideal = 0;  // shared memory
   StallCycles stalls{};                           // warp-cycles charged to this instruction
-  std::string note;                               // lanes that collide
-  std::vector<uint16_t> bank_words{};             // words that they need from each bank; empty: no conflict
+  std::string note;                               // lanes that collide, in the first execution that conflicts
+  std::vector<uint64_t> bank_conflicts{};         // by bank: words needed beyond the first of each pass, of all executions; empty: none
 
   uint64_t conflicts() const { return wavefronts - wavefronts_ideal; }
   uint64_t cycles() const;          // all warp-cycles, selected included

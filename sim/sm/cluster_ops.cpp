@@ -192,7 +192,7 @@ void Sm::handle_message(uint32_t id) {
     case ClusterMessage::Kind::launch_response:
       if (!cta.used || cta.cluster != message.cluster)
         return async_fault({"out-of-bounds", "an arrival reaches an mbarrier of a CTA of the cluster that has exited"}, cta, message.tensor.warp, message.tensor.index);
-      return message.kind == ClusterMessage::Kind::tensor ? tensor_arrival(message.tensor, *message.cluster, cta) : land_launch_response(message, cta);
+      return message.kind == ClusterMessage::Kind::tensor ? tensor_arrival(message.tensor, message.commit, *message.cluster, cta) : land_launch_response(message, cta);
   }
 }
 

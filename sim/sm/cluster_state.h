@@ -36,6 +36,9 @@ struct BulkJob {
   uint32_t traced = ~0u;                 // its index in the issuer's CtaTrace
 };
 
+/// A tcgen05.commit in the timeline: its issuer, in launch order, and its index in that CTA's CtaTrace.
+struct TracedCommit { uint64_t cta = 0; uint32_t index = ~0u; };
+
 struct ClusterMessage {
   enum class Kind : uint8_t { remote, barrier, bulk, tensor, launch_response } kind = Kind::remote;
   Cycle cycle = 0;
@@ -45,6 +48,7 @@ struct ClusterMessage {
   ClusterState* cluster = nullptr;
   std::shared_ptr<BulkJob> job;          // bulk: bytes that land at the receiver
   isa::Tcgen05Op tensor;                 // tensor: a commit's arrival
+  TracedCommit commit;
   isa::LaunchResponse response;          // launch_response
   isa::LaunchCancel cancel;
 };

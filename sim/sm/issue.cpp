@@ -143,6 +143,7 @@ void Sm::issue(SubCore& core, uint32_t slot) {
     counters[Counter::tensor_cycles_active] += interval;
   }
   if (run_.lifted.issue_slots) w.stall_until = now_;
+  if (w.trace && op.timing == isa::TimingClass::tcgen05_alloc) [[unlikely]] trace_tensor_allocation(w);
   if (pipe == Pipe::tensor_memory) interval = access_tensor_memory(w, op, interval);
   if (pipe != Pipe::none) {
     core.pipe_free[static_cast<size_t>(pipe)] = now_ + interval;

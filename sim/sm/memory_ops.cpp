@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <utility>
 
 #include "sim/sm/pipes.h"
 #include "sim/sm/sm.h"
@@ -59,7 +60,7 @@ Cycle Sm::enter_lsu(SubCore& core, double cost) {
 
 /// A shared-memory instruction: its wavefronts in the pipe. Returns when the result can be used.
 Cycle Sm::shared_access(SubCore& core, const MachineOp& op, const isa::Access& access) {
-  Wavefronts w = count_wavefronts(access, banks_);
+  Wavefronts w = count_wavefronts(access, banks_, run_.lifted.bank_conflicts ? std::span<uint32_t>() : extra_words_);
   if (run_.lifted.bank_conflicts) w.total = w.ideal;
   const bool store = access.kind == isa::AccessKind::store || access.kind == isa::AccessKind::stmatrix;
   const double per_wavefront = store ? m_.smem.store_wavefront_cycles : m_.smem.wavefront_cycles;
@@ -72,10 +73,16 @@ Cycle Sm::shared_access(SubCore& core, const MachineOp& op, const isa::Access& a
   counters[Counter::smem_conflicts] += w.conflicts();
   if (access.kind == isa::AccessKind::ldmatrix) counters[Counter::smem_conflicts_ldsm] += w.conflicts();
   if (access.kind == isa::AccessKind::stmatrix) counters[Counter::smem_conflicts_stsm] += w.conflicts();
-  if (w.conflicts() != 0 && !conflict_examples.contains(op.inst))
-    conflict_examples.emplace(op.inst, ConflictExample{describe_conflict(access, banks_), bank_words(access, banks_)});
+  if (w.conflicts() != 0) note_conflict(op.inst, access);
   const Cycle start = enter_mio(core, w.total, per_wavefront);
   return start + m_.of(op.timing).latency + up((w.total - 1) * m_.smem.subcore_wavefront_cycles);
+}
+
+/// extra_words_ holds the access's own; it is zero again afterwards.
+void Sm::note_conflict(uint32_t inst, const isa::Access& access) {
+  InstructionConflicts& known = conflicts[inst];
+  if (known.extra.empty()) known = {describe_conflict(access, banks_), std::vector<uint64_t>(banks_.count)};
+  for (uint32_t bank = 0; bank < banks_.count; ++bank) known.extra[bank] += std::exchange(extra_words_[bank], 0);
 }
 
 void Sm::memory_op(SubCore& core, uint32_t slot, const MachineOp& op, Cycle& ready, bool& pending, uint32_t& load_slot) {

@@ -12,7 +12,7 @@ namespace tcsim::sim {
 Sm::Sm(const KernelRun& run, uint32_t id, const isa::GlobalMemory& global)
     : run_(run), m_(*run.machine), id_(id), global_(global),
       icache_(run.machine->fetch, run.machine->limits.subcores, run.program->step_count()),
-      l1_(run.machine->l1, run.l1_bytes), banks_{run.machine->smem.banks, run.machine->smem.bank_bytes} {
+      l1_(run.machine->l1, run.l1_bytes), banks_{run.machine->smem.banks, run.machine->smem.bank_bytes}, extra_words_(run.machine->smem.banks) {
   ops.resize(run.program->step_count());
   ctas_.resize(run.ctas_per_sm);
   warps_.resize(size_t{run.ctas_per_sm} * run.warps_per_cta);

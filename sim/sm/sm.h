@@ -66,7 +66,7 @@ class Sm {
   CounterBlock counters;
   std::map<uint32_t, MbarrierStats> mbarriers;  // by offset in shared memory
   std::vector<Diagnostic> faults;         // the user's fault: the run ends
-  std::unordered_map<uint32_t, ConflictExample> conflict_examples;  // PTX instruction -> who collides
+  std::unordered_map<uint32_t, InstructionConflicts> conflicts;  // by PTX instruction
 
   isa::HazardLog hazards;                 // suspicious reads and writes
 
@@ -116,6 +116,7 @@ class Sm {
   struct TensorJob {           // a tcgen05 operation on its way
     isa::Tcgen05Op op;
     uint32_t warp = 0;         // slot of the issuing warp
+    uint32_t traced = ~0u;     // its index in the CTA's trace
   };
 
   // sm.cpp
@@ -140,6 +141,7 @@ class Sm {
   void begin_wait(uint32_t slot, Blocked kind);
   void end_wait(uint32_t slot, Cycle ready, Stall reason);
   void trace_wait(const WarpSlot& w) const;
+  void trace_tensor_allocation(const WarpSlot& w) const;
 
   // wgmma_ops.cpp
   void issue_wgmma(uint32_t slot, const MachineOp& op);
@@ -156,7 +158,7 @@ class Sm {
   void wait_tensor(uint32_t slot);
   void wait_tensor_alloc(uint32_t slot);
   void retry_tensor_alloc(uint32_t slot);
-  void tensor_arrival(const isa::Tcgen05Op& commit, ClusterState& cluster, CtaSlot& cta);
+  void tensor_arrival(const isa::Tcgen05Op& commit, const TracedCommit& traced, ClusterState& cluster, CtaSlot& cta);
   void ask_for_cluster(uint32_t slot);
   void land_launch_response(const ClusterMessage& message, CtaSlot& cta);
 
@@ -204,6 +206,7 @@ class Sm {
   Cycle enter_mio(SubCore& core, uint32_t wavefronts, double per_wavefront, bool yields = true);
   Cycle enter_lsu(SubCore& core, double cost);
   Cycle shared_access(SubCore& core, const MachineOp& op, const isa::Access& access);
+  void note_conflict(uint32_t inst, const isa::Access& access);
   /// Global accesses register what they wait for in the load slot; the return value is when the rest is there.
   Cycle global_load(SubCore& core, uint32_t slot, const MachineOp& op, const isa::Access& access, uint32_t load_slot);
   void global_store(SubCore& core, uint32_t slot, const isa::Access& access, bool with_result, uint32_t load_slot);
@@ -228,6 +231,7 @@ class Sm {
   InstructionCache icache_;
   L1Tags l1_;
   Banks banks_;
+  std::vector<uint32_t> extra_words_;               // by bank, of the access that is being counted
   double mio_free_ = 0, lsu_free_ = 0;
   std::vector<Request> requests_;
   std::vector<uint32_t> free_requests_;

@@ -44,13 +44,14 @@ void Sm::issue_tcgen05(uint32_t slot, const MachineOp& op) {
   WarpSlot& w = warps_[slot];
   CtaSlot& cta = ctas_[w.cta_slot];
   for (const isa::Tcgen05Op& issued : w.warp->ctx.fx.tcgen05) {
+    Tcgen05Unit::Times times{now_, now_, now_};
     Cycle done;
     if (issued.kind == Kind::commit) {
       done = std::max(now_, cta.tensor_done) + m_.tcgen05.commit_cycles;
     } else {
       const isa::Tcgen05Work work = isa::Tcgen05Ops::of(issued).work(issued);
       const Tcgen05Cost cost = cost_of(work, issued, m_.tcgen05);
-      const Tcgen05Unit::Times times = tcgen05_.push(cost, now_);
+      times = tcgen05_.push(cost, now_);
       done = cta.tensor_done = std::max(cta.tensor_done, times.done);
       const uint64_t bytes = uint64_t{work.a_bytes[0]} + work.a_bytes[1] + work.b_bytes[0] + work.b_bytes[1];
       const uint64_t wavefronts = bytes / (uint64_t{m_.smem.banks} * m_.smem.bank_bytes);
@@ -74,7 +75,7 @@ void Sm::issue_tcgen05(uint32_t slot, const MachineOp& op) {
       id = free_tensor_jobs_.back();
       free_tensor_jobs_.pop_back();
     }
-    tensor_jobs_[id] = {issued, slot};
+    tensor_jobs_[id] = {issued, slot, w.trace ? w.trace->tensor_issued({issued, w.index_in_cta, now_, times.begin, times.end, done}) : CtaTrace::kNone};
     ++w.outstanding;
     wheel_.add(std::max(done, now_ + 1), {Event::Kind::tcgen05, 0, 0, id, 0});
   }
@@ -100,18 +101,20 @@ void Sm::arrive_committed(const TensorJob& job) {
     isa::Tcgen05Op arrival = job.op;
     arrival.cta_mask = static_cast<uint16_t>(1u << rank);
     if (rank == cta.cta.rank) {
-      tensor_arrival(arrival, cluster, cta);
+      tensor_arrival(arrival, {cta.linear, job.traced}, cluster, cta);
       continue;
     }
     const ClusterState::Member to = cluster.members[rank];
     ClusterMessage message{.kind = ClusterMessage::Kind::tensor, .cycle = now_ + m_.cluster.remote_cycles, .sm = to.sm, .slot = to.slot};
     message.tensor = std::move(arrival);
+    message.commit = {cta.linear, job.traced};
     message.cluster = &cluster;
     cluster_outbox.push_back(std::move(message));
   }
 }
 
-void Sm::tensor_arrival(const isa::Tcgen05Op& commit, ClusterState& cluster, CtaSlot& cta) {
+void Sm::tensor_arrival(const isa::Tcgen05Op& commit, const TracedCommit& traced, ClusterState& cluster, CtaSlot& cta) {
+  if (cta.trace) cta.trace->committed(traced.cta, traced.index, now_);
   if (auto e = cluster.cluster.complete(commit)) return async_fault(e, cta, commit.warp, commit.index);
   wake_mbarrier_waiters(cta);
 }
@@ -122,13 +125,19 @@ uint32_t Sm::access_tensor_memory(WarpSlot& w, const MachineOp& op, uint32_t int
   const uint32_t held = isa::TensorAccess::of(inst).columns() * interval;
   Cycle& over = op.timing == isa::TimingClass::tcgen05_ld ? w.tensor_read : w.tensor_written;
   over = std::max(over, now_ + held + m_.of(op.timing).latency);
+  if (w.trace) w.trace->tensor_accessed({w.warp->last_inst(), w.index_in_cta, now_, now_ + held, over});
   return held;
 }
 
 void Sm::wait_tensor(uint32_t slot) {
   const WarpSlot& w = warps_[slot];
   const Cycle over = w.warp->ctx.fx.flag ? w.tensor_written : w.tensor_read;
-  plan(slot, ready_at(std::max(over, now_ + m_.of(isa::TimingClass::tcgen05_wait).latency), Stall::long_scoreboard));
+  const Cycle ready = std::max(over, now_ + m_.of(isa::TimingClass::tcgen05_wait).latency);
+  if (w.trace) {
+    w.trace->suspended(w.index_in_cta, {.on = Blocked::no, .inst = w.warp->last_inst()});
+    w.trace->resumed(w.index_in_cta, ready);
+  }
+  plan(slot, ready_at(ready, Stall::long_scoreboard));
 }
 
 /// No room: the warp asks again and again.

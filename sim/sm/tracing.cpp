@@ -1,4 +1,4 @@
-// What a suspended warp waits for, for the timeline.
+// For the timeline: what a suspended warp waits for, who owns Tensor Memory.
 #include "sim/sm/sm.h"
 
 namespace tcsim::sim {
@@ -17,6 +17,16 @@ void Sm::trace_wait(const WarpSlot& w) const {
     default: wait.id = w.wait_keep; break;
   }
   w.trace->suspended(w.index_in_cta, wait);
+}
+
+/// After a tcgen05.alloc or dealloc.
+void Sm::trace_tensor_allocation(const WarpSlot& w) const {
+  using Memory = isa::TensorMemory;
+  const uint32_t key = ctas_[w.cta_slot].cta.tensor_key;
+  uint32_t units = 0;
+  for (uint32_t unit = 0; unit < Memory::kColumns / Memory::kUnit; ++unit)
+    if (tensor_memory_->check_owned(key, 0, unit * Memory::kUnit, Memory::kUnit).empty()) units |= 1u << unit;
+  w.trace->tensor_columns(units, now_);
 }
 
 }  // namespace tcsim::sim

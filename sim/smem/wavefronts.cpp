@@ -69,7 +69,7 @@ bool conflict_free_16(const Access& access, uint32_t first, uint32_t n) {
 
 }  // namespace
 
-Wavefronts count_wavefronts(const Access& access, Banks banks) {
+Wavefronts count_wavefronts(const Access& access, Banks banks, std::span<uint32_t> extra) {
   Wavefronts result;
   BankCounts used;
   const uint32_t n = lanes_together(access);
@@ -78,23 +78,16 @@ Wavefronts count_wavefronts(const Access& access, Banks banks) {
     const uint32_t group_mask = n == 32 ? ~0u : ((1u << n) - 1) << first;
     if ((access.mask & group_mask) == 0) continue;
     result.ideal += 1;
-    result.total += quads && conflict_free_16(access, first, n) ? 1 : group_wavefronts(access, first, n, banks, used);
+    if (quads && conflict_free_16(access, first, n)) {
+      result.total += 1;
+      continue;
+    }
+    const uint32_t passes = group_wavefronts(access, first, n, banks, used);
+    result.total += passes;
+    if (passes < 2) continue;
+    for (uint32_t bank = 0; bank < extra.size(); ++bank) extra[bank] += used[bank] > 1 ? used[bank] - 1u : 0u;
   }
   return result;
-}
-
-std::vector<uint16_t> bank_words(const Access& access, Banks banks) {
-  std::vector<uint16_t> worst(banks.count);
-  BankCounts used;
-  uint32_t most = 0;
-  const uint32_t n = lanes_together(access);
-  for (uint32_t first = 0; first < 32; first += n) {
-    const uint32_t wavefronts = group_wavefronts(access, first, n, banks, used);
-    if (wavefronts <= most) continue;
-    most = wavefronts;
-    worst.assign(used.begin(), used.begin() + banks.count);
-  }
-  return worst;
 }
 
 std::string describe_conflict(const Access& access, Banks banks) {

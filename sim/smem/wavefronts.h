@@ -7,6 +7,7 @@
 // lane ^ 1, or every lane that of lane ^ 2. Source: validation/data/h200/README.md, conflicts/ (24 kernels, 128 sharing cases).
 #pragma once
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -24,18 +25,16 @@ struct Wavefronts {
 };
 
 /// access.space must be shared. Number of wavefronts of the instruction as the LSU data pipe serves it.
-Wavefronts count_wavefronts(const isa::Access& access, Banks banks);
-
-/// By bank: different words that the lanes served together need from it, in the group that takes the most passes.
-std::vector<uint16_t> bank_words(const isa::Access& access, Banks banks);
+/// extra, by bank (or empty): for each group, the words that its lanes need from the bank beyond the first are added.
+Wavefronts count_wavefronts(const isa::Access& access, Banks banks, std::span<uint32_t> extra = {});
 
 /// For people: which lanes meet in which bank, for the worst group, e.g. "lanes 0, 4, 8, ... (8) meet in bank 0".
 std::string describe_conflict(const isa::Access& access, Banks banks);
 
-/// An execution that conflicts: both of the above.
-struct ConflictExample {
-  std::string lanes;
-  std::vector<uint16_t> bank_words;
+/// The conflicts of an instruction in a run.
+struct InstructionConflicts {
+  std::string lanes;           // of its first execution that conflicts
+  std::vector<uint64_t> extra; // by bank, as count_wavefronts adds them up, of all executions
 };
 
 }  // namespace tcsim::sim

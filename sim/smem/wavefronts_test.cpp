@@ -36,11 +36,24 @@ TEST(Wavefronts, ColumnReadByStride) {
   }
 }
 
-// Stride of 16 words: even lanes' words lie in bank 0, odd lanes' in bank 16, 16 in each.
-TEST(Wavefronts, WordsOfEachBank) {
-  const auto words = bank_words(access(AccessKind::load, 4, [](uint32_t l) { return uint64_t{l} * 16 * 4; }), {});
-  ASSERT_EQ(words.size(), 32u);
-  for (uint32_t bank = 0; bank < 32; ++bank) EXPECT_EQ(words[bank], bank == 0 || bank == 16 ? 16 : 0) << "bank " << bank;
+// Stride of 16 words: even lanes' words lie in bank 0, odd lanes' in bank 16, 16 in each: 15 beyond the first. A second access with
+// the same addresses adds as many again; one without a conflict adds nothing.
+TEST(Wavefronts, ExtraWordsOfEachBank) {
+  std::vector<uint32_t> extra(32);
+  const auto strided = access(AccessKind::load, 4, [](uint32_t l) { return uint64_t{l} * 16 * 4; });
+  count_wavefronts(strided, {}, extra);
+  count_wavefronts(access(AccessKind::load, 4, [](uint32_t l) { return uint64_t{l} * 4; }), {}, extra);
+  count_wavefronts(strided, {}, extra);
+  for (uint32_t bank = 0; bank < 32; ++bank) EXPECT_EQ(extra[bank], bank == 0 || bank == 16 ? 30 : 0) << "bank " << bank;
+}
+
+// 16 bytes a lane, rows of 64 bytes, 8 lanes a group: rows of even number begin in bank 0, the others in bank 16, so 4 rows meet in
+// each of the banks 0-3 and 16-19: 3 beyond the first in each of 4 groups.
+TEST(Wavefronts, ExtraWordsOfAllGroups) {
+  std::vector<uint32_t> extra(32);
+  const auto w = count_wavefronts(access(AccessKind::load, 16, [](uint32_t l) { return uint64_t{l} * 64; }), {}, extra);
+  EXPECT_EQ(w.conflicts(), 4u * 3);
+  for (uint32_t bank = 0; bank < 32; ++bank) EXPECT_EQ(extra[bank], bank % 16 < 4 ? 4 * 3 : 0) << "bank " << bank;
 }
 
 // NVlabs/cuda-oxide PR 544: Swizzle<B,0,5> on a 32x32 f32 tile, column read: B = 5, 3, 2 -> 1, 4, 8 ways.

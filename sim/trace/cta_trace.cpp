@@ -108,6 +108,26 @@ void CtaTrace::wgmma_done(uint32_t group, Cycle now) {
   if (index != kNone) wgmmas_[index].done = now;
 }
 
+uint32_t CtaTrace::tensor_issued(const TensorOp& op) {
+  if (!take(op.issued)) return kNone;
+  tensor_ops_.push_back(op);
+  return static_cast<uint32_t>(tensor_ops_.size() - 1);
+}
+
+void CtaTrace::committed(uint64_t cta, uint32_t index, Cycle now) {
+  cause_ = {index == kNone ? Cause::By::none : Cause::By::tensor, index, cta, now};
+  if (index != kNone) commits_.push_back({cta, index, now});  // one or a few for each commit that found room
+}
+
+void CtaTrace::tensor_accessed(const TensorAccess& access) {
+  if (take(access.from)) accesses_.push_back(access);
+}
+
+void CtaTrace::tensor_columns(uint32_t units, Cycle now) {
+  const uint32_t before = columns_.empty() ? 0 : columns_.back().units;
+  if (units != before && take(now)) columns_.push_back({now, units});
+}
+
 void CtaTrace::look_at(const isa::MbarrierUnit& barriers, Cycle now) {
   for (const auto& [offset, record] : barriers.all()) {
     const isa::Mbarrier word = barriers.word(offset);

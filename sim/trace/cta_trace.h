@@ -14,6 +14,7 @@
 
 #include "isa/exec/bulk_copy.h"
 #include "isa/exec/mbarrier_unit.h"
+#include "isa/exec/tcgen05_issue.h"
 #include "sim/sm/warp_slot.h"
 
 namespace tcsim::sim {
@@ -24,12 +25,12 @@ class CtaTrace {
 
   /// Who let a suspended warp go on.
   struct Cause {
-    enum class By : uint8_t { none, copy, wgmma, warp, remote_warp } by = By::none;
-    uint32_t index = 0;      // of the copy, the wgmma or the warp
-    uint64_t cta = 0;        // copies: the CTA that issued it; remote warps: rank in the cluster
+    enum class By : uint8_t { none, copy, wgmma, tensor, warp, remote_warp } by = By::none;
+    uint32_t index = 0;      // of the copy, the wgmma, the tcgen05 operation (a commit) or the warp
+    uint64_t cta = 0;        // copies, tcgen05: the CTA that issued it; remote warps: rank in the cluster
     Cycle at = kNever;
   };
-  /// A warp that the hardware suspended.
+  /// A warp that the hardware suspended; or, on Blocked::no, one that waits for its accesses to Tensor Memory.
   struct Wait {
     Blocked on = Blocked::no;
     uint64_t id = 0;         // mbarrier: offset; barrier: number; groups: how many may stay pending; registers wanted
@@ -51,12 +52,23 @@ class CtaTrace {
     uint32_t warp = 0;
     Cycle issued = 0;
   };
-  /// Bytes of a copy are where they should be: in this CTA's shared memory, in another CTA's, or in global memory.
-  struct Landing { uint64_t cta; uint32_t copy; Cycle at; };
+  /// Bytes of a copy are where they should be: in this CTA's shared memory, in another CTA's, or in global memory. Also: the arrival
+  /// of a commit at an mbarrier of this CTA. cta: the issuer.
+  struct Landing { uint64_t cta; uint32_t index; Cycle at; };
   struct Wgmma {
     uint32_t inst = 0, group = 0;
     Cycle issued = 0, from = kNever, to = kNever, done = kNever;  // on the tensor cores [from, to); registers written at done
   };
+  /// A tcgen05 operation. It holds the tensor core in [from, to); its result is in Tensor Memory, or a commit's arrivals leave, at done.
+  struct TensorOp {
+    isa::Tcgen05Op op;
+    uint32_t warp = 0;
+    Cycle issued = 0, from = 0, to = 0, done = 0;
+  };
+  /// tcgen05.ld or st of a warp: passes through its sub-core's way to Tensor Memory in [from, to), is over at done.
+  struct TensorAccess { uint32_t inst = 0, warp = 0; Cycle from = 0, to = 0, done = 0; };
+  /// Which columns of Tensor Memory the CTA owns from now on: a bit for each unit of allocation.
+  struct TensorColumns { Cycle at = 0; uint32_t units = 0; };
   struct BarrierChange {
     uint32_t offset = 0;
     Cycle at = 0;
@@ -83,6 +95,12 @@ class CtaTrace {
   void wgmma_issued(uint32_t group, uint32_t inst, Cycle now);
   void wgmma_ran(uint32_t group, Cycle from, Cycle to);
   void wgmma_done(uint32_t group, Cycle now);
+  /// The index of the operation, for `committed`; kNone when there is no room.
+  uint32_t tensor_issued(const TensorOp& op);
+  /// The arrival of a commit that CTA `cta` issued.
+  void committed(uint64_t cta, uint32_t index, Cycle now);
+  void tensor_accessed(const TensorAccess& access);
+  void tensor_columns(uint32_t units, Cycle now);
   void remote_arrival(uint32_t rank, uint32_t warp, Cycle now) { cause_ = {Cause::By::remote_warp, warp, rank, now}; }
   /// Notes what changed since the last look.
   void look_at(const isa::MbarrierUnit& barriers, Cycle now);
@@ -98,6 +116,10 @@ class CtaTrace {
   const std::vector<Copy>& copies() const { return copies_; }
   const std::vector<Landing>& landings() const { return landings_; }
   const std::vector<Wgmma>& wgmmas() const { return wgmmas_; }
+  const std::vector<TensorOp>& tensor_ops() const { return tensor_ops_; }
+  const std::vector<Landing>& commits() const { return commits_; }
+  const std::vector<TensorAccess>& tensor_accesses() const { return accesses_; }
+  const std::vector<TensorColumns>& tensor_columns() const { return columns_; }
   const std::vector<BarrierChange>& barrier_changes() const { return changes_; }
   Cycle full_at() const { return full_at_; }  // kNever: all is here
 
@@ -118,6 +140,10 @@ class CtaTrace {
   std::vector<Wgmma> wgmmas_;
   struct Queue { std::vector<uint32_t> issued; size_t ran = 0, done = 0; };
   std::map<uint32_t, Queue> groups_;  // warpgroups: indices in wgmmas_, in order
+  std::vector<TensorOp> tensor_ops_;
+  std::vector<Landing> commits_;
+  std::vector<TensorAccess> accesses_;
+  std::vector<TensorColumns> columns_;
   std::vector<BarrierChange> changes_;
   std::map<uint32_t, BarrierChange> seen_;
   Cause cause_;

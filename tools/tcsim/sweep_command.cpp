@@ -67,6 +67,9 @@ std::string html_of(const std::vector<SweepRow>& rows, const Invocation& invocat
   for (const SweepRow& row : rows) page.rows.push_back(row.texts());
   page.roles.time = "time_us";
   page.roles.parameters = varied_columns(rows);
+  page.roles.shown = page.roles.parameters;
+  for (const char* column : {"cycles", "time_us", "tflops", "share_of_peak", "bound_by", "stalls", "occupancy", "occupancy_limiter", "registers", "shared_bytes", "bytes_in_flight", "measured_cycles"})
+    page.roles.shown.push_back(column);
   return sim::write_sweep_page(page);
 }
 

@@ -24,11 +24,43 @@ int64_t cycle(const Json& microseconds) { return std::llround(microseconds.get<d
 
 class TimelineTest : public testing::Test {
 protected:
+  explicit TimelineTest(std::string command = kGemm) : command_(std::move(command)) {}
   void SetUp() override {
-    const auto done = box_.run(kGemm + "--timeline t.json --json r.json");
+    const auto done = box_.run(command_ + "--timeline t.json --json r.json");
     ASSERT_EQ(done.code, 0);
     trace_ = Json::parse(box_.read("t.json"));
     report_ = Json::parse(box_.read("r.json"));
+  }
+  /// Slices of a track must not overlap. Returns the number of tracks.
+  size_t check_tracks() const {
+    std::map<std::pair<int64_t, int64_t>, std::vector<std::pair<int64_t, int64_t>>> tracks;
+    for (const Json& e : trace_["traceEvents"])
+      if (e["ph"] == "X") tracks[{e["pid"].get<int64_t>(), e["tid"].get<int64_t>()}].push_back({cycle(e["ts"]), cycle(e["dur"])});
+    for (auto& [track, list] : tracks) {
+      std::sort(list.begin(), list.end());
+      for (size_t i = 1; i < list.size(); ++i) EXPECT_LE(list[i - 1].first + list[i - 1].second, list[i].first) << "track " << track.second;
+    }
+    return tracks.size();
+  }
+  struct Arrow { int64_t from_track = 0, from = 0, to_track = 0, to = 0; };
+  std::vector<Arrow> arrows(const std::string& name) const {
+    std::map<int64_t, Arrow> found;
+    for (const Json& e : trace_["traceEvents"]) {
+      if ((e["ph"] != "s" && e["ph"] != "f") || e["name"] != name) continue;
+      Arrow& arrow = found[e["id"].get<int64_t>()];
+      (e["ph"] == "s" ? arrow.from_track : arrow.to_track) = e["tid"].get<int64_t>();
+      (e["ph"] == "s" ? arrow.from : arrow.to) = cycle(e["ts"]);
+    }
+    std::vector<Arrow> out;
+    for (const auto& [id, arrow] : found) out.push_back(arrow);
+    return out;
+  }
+  /// Tracks whose name begins so.
+  std::vector<int64_t> tracks(const std::string& begin) const {
+    std::vector<int64_t> out;
+    for (const Json& e : trace_["traceEvents"])
+      if (e["name"] == "thread_name" && e["args"]["name"].get<std::string>().starts_with(begin)) out.push_back(e["tid"].get<int64_t>());
+    return out;
   }
   std::vector<Json> slices(const std::string& category) const {
     std::vector<Json> out;
@@ -45,19 +77,12 @@ protected:
   }
 
   Sandbox box_;
+  std::string command_;
   Json trace_, report_;
 };
 
 TEST_F(TimelineTest, SlicesOfATrackDoNotOverlap) {
-  std::map<std::pair<int64_t, int64_t>, std::vector<std::pair<int64_t, int64_t>>> tracks;
-  for (const Json& e : trace_["traceEvents"])
-    if (e["ph"] == "X") tracks[{e["pid"].get<int64_t>(), e["tid"].get<int64_t>()}].push_back({cycle(e["ts"]), cycle(e["dur"])});
-  // 12 warps, and at least one track each of copies, tensor cores and mbarriers.
-  EXPECT_GE(tracks.size(), 15u);
-  for (auto& [track, list] : tracks) {
-    std::sort(list.begin(), list.end());
-    for (size_t i = 1; i < list.size(); ++i) EXPECT_LE(list[i - 1].first + list[i - 1].second, list[i].first) << "track " << track.second;
-  }
+  EXPECT_GE(check_tracks(), 15u);  // 12 warps, and at least one track each of copies, tensor cores and mbarriers
 }
 
 TEST_F(TimelineTest, EveryCopyLandsOnce) {
@@ -89,8 +114,8 @@ TEST_F(TimelineTest, WaitsAreTheStallsOfTheWarps) {
 TEST_F(TimelineTest, ArrowsHaveTwoEndsInOrder) {
   std::map<int64_t, int64_t> begins, ends;
   for (const Json& e : trace_["traceEvents"]) {
-    if (e["ph"] == "s") EXPECT_TRUE(begins.emplace(e["id"].get<int64_t>(), cycle(e["ts"])).second);
-    if (e["ph"] == "f") EXPECT_TRUE(ends.emplace(e["id"].get<int64_t>(), cycle(e["ts"])).second);
+    if (e["ph"] != "s" && e["ph"] != "f") continue;
+    EXPECT_TRUE((e["ph"] == "s" ? begins : ends).emplace(e["id"].get<int64_t>(), cycle(e["ts"])).second);
   }
   // One from each issue at least.
   EXPECT_GE(begins.size(), slices("tma").size() + slices("tensor").size());
@@ -130,6 +155,80 @@ TEST_F(TimelineTest, ChosenCtasWithAnyNumberOfThreads) {
   EXPECT_TRUE(processes[0].starts_with("CTA 1 ")) << processes[0];
   EXPECT_TRUE(processes[1].starts_with("CTA 3 ")) << processes[1];
   EXPECT_EQ(box_.run(four + "--timeline-ctas 4 --timeline x.json").code, 1);
+}
+
+// The same C and K on Blackwell: per step of K 64 / 16 tcgen05.mma of 128x128x16, and one commit that frees the stage; one commit
+// more says that the accumulator is done. Four epilogue warps read its 128 columns, each its 32 lanes.
+constexpr int kMmas = kSteps * 4, kCommits = kSteps + 1, kColumns = 128, kEpilogueWarps = 4;
+
+class Tcgen05TimelineTest : public TimelineTest {
+protected:
+  Tcgen05TimelineTest() : TimelineTest("gemm --arch b200 --style blackwell-ws -m 128 -n 128 -k 256 --tile 128x128x64 --stages 2 --quiet ") {}
+};
+
+TEST_F(Tcgen05TimelineTest, OperationsAreAllThere) {
+  check_tracks();
+  const auto list = slices("tensor");
+  ASSERT_EQ(list.size(), static_cast<size_t>(kMmas));
+  for (const Json& e : list) {
+    EXPECT_EQ(e["name"], "tcgen05.mma m128n128k16 f16");
+    // A and B are 128 * 16 * 2 B each: max(N / 2, 8192 B / 128) = 64 cycles (SemiAnalysis B200 microbenchmarks). Whole cycles: one less at most.
+    EXPECT_GE(cycle(e["dur"]), 63);
+    EXPECT_LE(cycle(e["dur"]), 65);
+  }
+  EXPECT_EQ(slices("commit").size(), static_cast<size_t>(kCommits));
+  double read = 0;
+  for (const Json& e : slices("tmem")) read += e["args"]["columns"].get<double>();
+  EXPECT_EQ(read, kColumns * kEpilogueWarps);
+  EXPECT_EQ(tracks("TMEM lanes").size(), 4u);
+  // Held from before the first operation until after the last read.
+  ASSERT_EQ(slices("columns").size(), 1u);
+  const Json owned = slices("columns")[0];
+  EXPECT_GE(owned["args"]["columns"], kColumns);
+  EXPECT_LT(cycle(owned["ts"]), cycle(list[0]["ts"]));
+  EXPECT_GT(cycle(owned["ts"]) + cycle(owned["dur"]), cycle(slices("tmem").back()["ts"]));
+}
+
+TEST_F(Tcgen05TimelineTest, ArrowsLeadFromTheIssueToTheEpilogue) {
+  const std::vector<int64_t> core = tracks("tensor core"), commits = tracks("commit"), barriers = tracks("mbarrier");
+  ASSERT_EQ(core.size(), 1u);
+  const auto holds = [](const std::vector<int64_t>& list, int64_t track) { return std::find(list.begin(), list.end(), track) != list.end(); };
+  const auto issued = arrows("issued"), completed = arrows("completed"), arrives = arrows("arrives"), committed = arrows("committed");
+  EXPECT_EQ(std::count_if(issued.begin(), issued.end(), [&](const Arrow& a) { return a.to_track == core[0]; }), kMmas);
+  // The last operation before each commit -> the commit -> its mbarrier.
+  EXPECT_EQ(std::count_if(completed.begin(), completed.end(), [&](const Arrow& a) { return a.from_track == core[0] && holds(commits, a.to_track) && a.from <= a.to; }), kCommits);
+  EXPECT_EQ(std::count_if(arrives.begin(), arrives.end(), [&](const Arrow& a) { return holds(commits, a.from_track) && holds(barriers, a.to_track) && a.from <= a.to; }), kCommits);
+  // Warps that a commit woke: the epilogue's at least.
+  const auto epilogue = [&](const Arrow& a) {
+    for (const std::string warp : {"warp 0 epilogue", "warp 1 epilogue", "warp 2 epilogue", "warp 3 epilogue"})
+      if (holds(tracks(warp), a.to_track)) return true;
+    return false;
+  };
+  EXPECT_EQ(std::count_if(committed.begin(), committed.end(), epilogue), kEpilogueWarps);
+  // tcgen05.wait::ld names what it waits for.
+  EXPECT_GE(arrows("accessed").size(), static_cast<size_t>(kEpilogueWarps));
+  bool found = false;
+  for (const Json& e : slices("wait")) found |= e["name"] == "tcgen05.wait::ld";
+  EXPECT_TRUE(found);
+}
+
+TEST_F(Tcgen05TimelineTest, WaitsAreTheStallsOfTheWarps) {
+  std::map<std::string, double> cycles;
+  for (const Json& e : slices("wait")) cycles[e["args"]["reason"]] += static_cast<double>(cycle(e["dur"]));
+  for (const auto& [name, share] : report_["stalls"].items())
+    if (name != "selected") EXPECT_EQ(cycles[name], metric("sim__warp_cycles_stalled_" + name + ".sum")) << name;
+}
+
+// A pair of CTAs: both SMs' tensor cores work on the operations that the even CTA issues, and both timelines show it.
+TEST(PairTimelineTest, BothTensorCoresWork) {
+  Sandbox box;
+  ASSERT_EQ(box.run("gemm --arch b200 --style blackwell-2cta -m 256 -n 128 -k 128 --quiet --timeline t.json").code, 0);
+  const Json trace = Json::parse(box.read("t.json"));
+  std::map<int64_t, std::vector<int64_t>> begins;  // by CTA
+  for (const Json& e : trace["traceEvents"])
+    if (e["ph"] == "X" && e["cat"] == "tensor") begins[e["pid"].get<int64_t>()].push_back(cycle(e["ts"]));
+  ASSERT_EQ(begins.size(), 2u);
+  EXPECT_EQ(begins.begin()->second, begins.rbegin()->second);
 }
 
 } // namespace

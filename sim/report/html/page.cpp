@@ -122,7 +122,7 @@ std::string write_sweep_page(const SweepPage& page) {
   Json data = {{"kind", "sweep"}, {"version", page.version}, {"command", page.command}, {"title", page.title}};
   data["sweep"] = {{"columns", page.columns}, {"rows", page.rows}};
   data["sweep"]["roles"] = {{"tile", r.tile}, {"stages", r.stages}, {"cycles", r.cycles}, {"time", r.time},
-                            {"bound", r.bound}, {"reason", r.reason}, {"parameters", r.parameters}};
+                            {"bound", r.bound}, {"stalls", r.stalls}, {"reason", r.reason}, {"parameters", r.parameters}, {"shown", r.shown}};
   return page_text(page.title, data);
 }
 

@@ -31,8 +31,10 @@ struct SweepPage {
     std::string tile = "tile", stages = "stages", cycles = "cycles";
     std::string time = "time_us";       // empty cells or no column: cycles are drawn
     std::string bound = "bound_by";     // the binding resource; "(...)" and "83 %" after its name are not part of it
+    std::string stalls = "stalls";      // what warps wait for, the largest first: "long_scoreboard 57.5 %, wait 12.8 %"
     std::string reason = "reason";      // why the point cannot run
     std::vector<std::string> parameters{};  // what else was varied (machine, style, ...): the maps offer a choice of each
+    std::vector<std::string> shown{};       // columns of the table, as far as they differ; empty: all
   };
   std::string title, version;
   std::vector<std::string> command, columns;

@@ -37,7 +37,7 @@ function axis(extra) {
     splitLine: {lineStyle: {color: colour('--soft')}}, ...Object.fromEntries(Object.entries(extra).filter(([key]) => key !== 'axisLabel'))};
 }
 function tooltip(extra) {
-  return {backgroundColor: colour('--card'), borderColor: colour('--line'), textStyle: {color: colour('--text'), fontSize: 12}, confine: true, ...extra};
+  return {backgroundColor: colour('--card'), borderColor: colour('--line'), textStyle: {color: colour('--text'), fontSize: 12}, confine: true, transitionDuration: 0, ...extra};
 }
 const escaped = (text) => String(text).replace(/[&<>"]/g, (c) => ({'&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;'})[c]);
 const log_label = (value) => (value >= 1 ? count(value) : String(value));
@@ -73,30 +73,42 @@ function roofline_section(report) {
   });
   return section('roofline', 'Roofline', 'Roofs of the whole chip, and the kernel at the bytes that it moved to DRAM and L2. A point far under every roof waits for latency.',
     chart_box({height: 360, options, label: 'roofline'}),
+    facts(memories.filter((memory) => memory.intensity).map((memory) => [`${memory.name} traffic`, `${bytes(memory.bytes)}, ${number(memory.intensity)} FLOP per byte; the roofs meet at ${number(memory.ridge)}`])),
     bar_rows(report.resources.map(({name, used}) => ({name, value: used, style: 'background: var(--accent)', meaning: ''}))));
 }
 
 // ---- bank conflicts ----
 
+/** Of all executions: words beyond the first that each bank had to give, instruction by instruction. */
 function banks_section(report) {
-  const rows = report.instructions.filter((inst) => inst.bank_words).sort((a, b) => b.conflicts - a.conflicts).slice(0, 60);
+  const all = report.instructions.filter((inst) => inst.bank_conflicts).sort((a, b) => b.conflicts - a.conflicts);
+  const rows = all.slice(0, kBankRows);
   const shared = report.instructions.filter((inst) => inst.wavefronts > 0);
   if (!shared.length) return null;
-  if (!rows.length) return section('banks', 'Bank conflicts', `None: ${count(sum(shared.map((inst) => inst.wavefronts)))} shared-memory wavefronts, all needed.`);
+  const wavefronts = sum(shared.map((inst) => inst.wavefronts));
+  if (!rows.length) return section('banks', 'Bank conflicts', `None: ${count(wavefronts)} shared-memory wavefronts, all needed.`);
   const name = (inst) => `${line_of(inst.ptx)}  ${inst.text.split(' ')[0].replace(/\.sync|\.aligned/g, '')}`;
-  const banks = rows[0].bank_words.length;
-  const most = Math.max(...rows.flatMap((inst) => inst.bank_words));
+  const banks = rows[0].bank_conflicts.length;
+  const most = Math.max(...rows.flatMap((inst) => inst.bank_conflicts));
+  const tip = ({value: [bank, at, words]}) => {
+    const inst = rows[at];
+    return `<b>${escaped(name(inst))}</b><br>bank ${bank}: ${count(words)} words beyond the first of a pass,<br>${number(words / inst.executed)} an execution<br>`
+      + `${count(inst.conflicts)} of ${count(inst.wavefronts)} wavefronts are conflicts<br>${escaped(inst.note || '')}${inst.source ? `<br>${escaped(inst.source)}` : ''}`;
+  };
   const options = () => ({
-    grid: {left: is_narrow() ? 110 : 210, right: 14, top: 8, bottom: 86},
-    tooltip: tooltip({formatter: ({value: [bank, at, words]}) => `${escaped(name(rows[at]))}<br>bank ${bank}: ${words} word${words === 1 ? '' : 's'}, ${Math.max(0, words - 1)} pass${words === 2 ? '' : 'es'} too many<br>${escaped(rows[at].note || '')}<br>${count(rows[at].conflicts)} conflicts in all`}),
+    grid: {left: is_narrow() ? 110 : 210, right: is_narrow() ? 14 : 86, top: 26, bottom: 86},
+    tooltip: tooltip({formatter: tip}),
     xAxis: axis({type: 'category', data: [...Array(banks).keys()], name: 'bank', nameLocation: 'middle', nameGap: 26}),
-    yAxis: axis({type: 'category', inverse: true, data: rows.map(name), axisLabel: {width: is_narrow() ? 100 : 200, overflow: 'truncate', fontFamily: 'monospace', fontSize: 11}}),
-    visualMap: {min: 0, max: Math.max(2, most), orient: 'horizontal', left: 'center', bottom: 4, textStyle: {color: colour('--dim')}, text: [`${most} words`, '0'], calculable: false, itemHeight: 160,
+    yAxis: [axis({type: 'category', inverse: true, data: rows.map(name), axisLabel: {width: is_narrow() ? 100 : 200, overflow: 'truncate', fontFamily: 'monospace', fontSize: 11}}),
+      axis({type: 'category', inverse: true, show: !is_narrow(), position: 'right', name: 'conflicts', nameLocation: 'start', data: rows.map((inst, at) => `${count(inst.conflicts)}${' '.repeat(at)}`), axisLine: {show: false}, axisTick: {show: false}, axisLabel: {fontSize: 11, interval: 0, formatter: (text) => text.trim()}})],
+    visualMap: {min: 0, max: most, orient: 'horizontal', left: 'center', bottom: 4, textStyle: {color: colour('--dim')}, text: [`${count(most)} words too many`, '0'], calculable: false, itemHeight: 160,
       inRange: {color: ['--heat0', '--heat1', '--heat2', '--heat3'].map(colour)}},
-    series: [{type: 'heatmap', itemStyle: {borderColor: colour('--card'), borderWidth: 1}, data: rows.flatMap((inst, at) => inst.bank_words.map((words, bank) => [bank, at, words]))}],
+    series: [{type: 'heatmap', itemStyle: {borderColor: colour('--card'), borderWidth: 1}, data: rows.flatMap((inst, at) => inst.bank_conflicts.map((words, bank) => [bank, at, words]))}],
   });
-  const conflicts = sum(shared.map((inst) => inst.conflicts)), wavefronts = sum(shared.map((inst) => inst.wavefronts));
+  const conflicts = sum(shared.map((inst) => inst.conflicts));
+  const rest = all.length > rows.length ? ` ${count(all.length - rows.length)} more instructions conflict less.` : '';
   return section('banks', 'Bank conflicts',
-    `${count(conflicts)} of ${count(wavefronts)} wavefronts (${share(conflicts / wavefronts)}) are conflicts. A cell: different words that lanes served together need from the bank, in the first execution of the instruction that conflicts. One is ideal; each more is a further pass.`,
-    chart_box({height: 110 + 22 * rows.length, options, label: 'words of each bank by instruction'}));
+    `${count(conflicts)} of ${count(wavefronts)} wavefronts (${share(conflicts / wavefronts)}) are conflicts. A cell adds up, over all executions, the words that lanes served together need from the bank beyond the first: each is a further pass, unless another bank needs as many.${rest}`,
+    chart_box({height: 126 + 22 * rows.length, options, label: 'words too many by bank and instruction'}));
 }
+const kBankRows = 60;

@@ -35,10 +35,11 @@ function facts(entries) {
     .flatMap(([key, value]) => [el('dt', {}, key), el('dd', {}, value)]));
 }
 
-// Reasons why warps wait, by what they wait for: memory is blue, shared memory orange, tensor cores violet, barriers red.
+// Reasons why warps wait, by what they wait for: memory is blue, shared memory orange, tensor cores violet, barriers red, code and constants yellow.
 const kReasonColour = {
-  selected: 'issue', not_selected: 'ready', long_scoreboard: 'global', lg_throttle: 'global2', drain: 'global2', membar: 'global2',
+  selected: 'issue', not_selected: 'ready', long_scoreboard: 'global', lg_throttle: 'global2', drain: 'drain', membar: 'global2',
   short_scoreboard: 'shared', mio_throttle: 'shared2', gmma: 'tensor', math_pipe_throttle: 'tensor2', barrier: 'barrier', wait: 'fixed',
+  imc_miss: 'fetch', no_instruction: 'fetch2', branch_resolving: 'branch',
 };
 const reason_variable = (reason) => `--${kReasonColour[reason] || 'other'}`;
 const reason_style = (reason) => `background: var(${reason_variable(reason)})`;

@@ -10,11 +10,12 @@ function headline_section(report) {
     if (report.tflops) cards.push(card(number(report.tflops), 'TFLOPS'));
     const {flops, peak_flops_per_cycle: peak} = report.roofline;
     if (flops && peak) cards.push(card(share(flops / peak / report.cycles), `of the ${report.roofline.peak_name} peak`));
-    if (waits.length) cards.push(card(waits[0][0].replaceAll('_', '_\u200b'), `what warps wait for most: ${share(waits[0][1])}`));
+    if (waits.length) cards.push(card(waits[0][0].replaceAll('_', '_\u200b'), `${share(waits[0][1])} of warp-cycles, the most: ${data.reasons[waits[0][0]]}`));
   }
   cards.push(card(`${launch.ctas_per_sm} × ${launch.warps_per_cta} warps`, `CTAs on an SM, limited by ${launch.occupancy_limiter || 'nothing'}`));
   if (report.check) cards.push(card(report.check.passed ? 'passed' : 'failed', `result check of ${count(report.check.elements)} elements`, report.check.passed ? 'good' : 'bad'));
   const dims = (values) => values.join(' × ');
+  const ctas = launch.grid.reduce((product, n) => product * n, 1), slots = launch.ctas_per_sm * arch.sms;
   return section('headline', 'Headline', null,
     report.verdict ? el('p', {class: 'verdict'}, report.verdict) : null,
     el('div', {class: 'cards'}, cards),
@@ -23,6 +24,7 @@ function headline_section(report) {
       ['changed', Object.entries(arch.set).map(([key, value]) => `${key} = ${value}`).join(', ')],
       ['mode', report.mode],
       ['grid', `${dims(launch.grid)} CTAs of ${dims(launch.block)} threads${launch.cluster.some((n) => n > 1) ? `, clusters of ${dims(launch.cluster)}` : ''}`],
+      ['waves', slots ? `${number(ctas / slots)}: ${count(ctas)} CTAs, room for ${count(slots)} at a time` : ''],
       ['shared memory', `${bytes(launch.static_smem_bytes + launch.dynamic_smem_bytes)} a CTA`],
       ['registers', `${launch.registers_per_thread} a thread${launch.registers_estimated ? ' (estimated; give --regs)' : ''}`],
     ]),
@@ -36,9 +38,9 @@ function messages(report) {
 }
 
 function bar_rows(entries) {
-  return el('div', {class: 'bars'}, entries.flatMap(({name, value, style, meaning}) => [
+  return el('div', {class: entries.some(({meaning}) => meaning) ? 'bars' : 'bars plain'}, entries.flatMap(({name, value, style, meaning}) => [
     el('span', {}, name), el('span', {class: 'value'}, share(value)),
-    el('span', {class: 'bar'}, el('i', {style: `width: ${Math.min(100, 100 * value)}%; ${style}`})), el('span', {class: 'meaning'}, meaning)]));
+    el('span', {class: 'bar'}, el('i', {style: `width: ${Math.min(100, 100 * value)}%; ${style}`})), meaning ? el('span', {class: 'meaning'}, meaning) : null]));
 }
 
 function stall_section(report) {

@@ -4,6 +4,8 @@
 /** "gemm.py:31" and "k.ptx:120" -> their line. */
 const line_of = (place) => Number(place.slice(place.lastIndexOf(':') + 1));
 
+const kNoLine = '(no source line)';
+
 /** Gives each instruction its stretch: `first` to `last`. Predicates that some warps fail (half as often) do not end it. */
 function stretches(instructions) {
   let current = null;
@@ -30,9 +32,9 @@ function source_section(report) {
   const has_source = rows.some((inst) => inst.source);
   const by_stretch = new Map();
   stretches(rows).forEach((stretch, at) => by_stretch.set(rows[at], stretch));
-  const group = has_source ? (inst) => inst.source || '(no source line)' : (inst) => by_stretch.get(inst);
+  const group = has_source ? (inst) => inst.source || kNoLine : (inst) => by_stretch.get(inst);
   const label = has_source
-    ? (key) => el('span', {class: 'code'}, `${key}  `, data.source_lines[key] ? el('span', {class: 'dim'}, data.source_lines[key].trim().slice(0, 48)) : null)
+    ? (key) => el('span', {class: 'code', title: data.source_lines[key]}, `${key}  `, data.source_lines[key] ? el('span', {class: 'dim'}, data.source_lines[key].trim()) : null)
     : (key) => `lines ${key.first}–${key.last}, up to ${count(key.executed)} ×`;
   const timed = Boolean(report.cycles);
   const columns = [
@@ -42,7 +44,7 @@ function source_section(report) {
   ];
   if (timed) {
     columns.push(
-      {label: 'time', value: (inst) => cycles(inst) / all, cell: (inst) => share(cycles(inst) / all), number: true, total: true, format: share, help: 'share of all warp-cycles that warps spent on or before it'},
+      {label: 'time', value: (inst) => cycles(inst) / all, cell: (inst) => share(cycles(inst) / all), number: true, total: true, fill: true, format: share, help: 'share of all warp-cycles that warps spent on or before it'},
       {label: 'by reason', value: (inst) => -cycles(inst), cell: (inst) => stacked_bar(inst.stalls), group_cell: (list) => stacked_bar(merged(list))},
       {label: 'waits for', value: (inst) => top(inst.stalls), group_cell: (list) => el('span', {class: 'dim'}, top(merged(list)))},
       {label: 'wavefronts', value: (inst) => inst.wavefronts, cell: (inst) => (inst.wavefronts ? count(inst.wavefronts) : ''), number: true, total: true, format: (n) => (n ? count(n) : ''), help: 'passes of the shared-memory banks'},
@@ -54,10 +56,15 @@ function source_section(report) {
   const weight = new Map(costly.map((key) => [key, 0]));
   for (const inst of rows) weight.set(group(inst), weight.get(group(inst)) + cycles(inst));
   costly.sort((a, b) => weight.get(b) - weight.get(a));
+  // As in the user's files, the costliest file first; what is of no line last.
+  const file_of = (key) => key.slice(0, key.lastIndexOf(':'));
+  const by_file = new Map();
+  if (has_source) for (const key of costly) by_file.set(file_of(key), (by_file.get(file_of(key)) || 0) + weight.get(key));
+  const in_file_order = (a, b) => (a === kNoLine) - (b === kNoLine) || by_file.get(file_of(b)) - by_file.get(file_of(a)) || file_of(a).localeCompare(file_of(b)) || line_of(a) - line_of(b);
   return section('source', 'Annotated source',
-    `${has_source ? 'PTX instructions under the source lines that they come from' : 'PTX instructions in stretches that ran about equally often'}; a row unfolds to its stalls.${left_out}`,
+    `${has_source ? 'PTX instructions under the source lines that they come from, in the order of the source; a click on PTX line gives theirs' : 'PTX instructions in stretches that ran about equally often'}; a row unfolds to its stalls.${left_out}`,
     timed ? el('div', {class: 'legend'}, used.map((reason) => el('span', {}, el('i', {style: reason_style(reason)}), reason))) : null,
-    make_table({columns, rows, group, group_label: label, detail: (inst) => instruction_detail(inst, all), open: rows.length <= 60 ? costly : costly.slice(0, 1), search: 'search instructions'}));
+    make_table({columns, rows, group, group_label: label, group_order: has_source ? in_file_order : undefined, detail: (inst) => instruction_detail(inst, all), open: rows.length <= 60 ? costly : costly.slice(0, 1), search: 'search instructions'}));
 }
 
 function instruction_detail(inst, all) {

@@ -17,7 +17,7 @@ function read_slices(timeline, process) {
 
 function slice_variable({category, args}) {
   if (category === 'wait') return reason_variable(args.reason);
-  return {issue: '--issue', tma: '--copy', tensor: '--tensor', mbarrier: '--barrier'}[category] || '--other';
+  return {issue: '--issue', tma: '--copy', tensor: '--tensor', commit: '--commit', tmem: '--tmem', columns: '--columns', mbarrier: '--barrier'}[category] || '--other';
 }
 
 /** Flows that begin or end in the slice: [{other track, at here, at there, name, incoming}]. */
@@ -37,9 +37,20 @@ function slice_sentence(timeline, slice) {
   if (slice.category === 'issue') return `${who} issues ${args.instructions} instruction${args.instructions === 1 ? '' : 's'}`;
   if (slice.category === 'wait') return `${who} waits ${count(cycles)} cycles for ${slice.name === args.reason ? `${args.reason} (${data.reasons[args.reason]})` : slice.name}${args.ended_by ? `, ended by ${args.ended_by}` : ''}`;
   if (slice.category === 'tma') return `${slice.name} of ${bytes(args.bytes)} takes ${count(cycles)} cycles${args.mbarrier ? ` and completes on ${args.mbarrier}` : ''}`;
+  if (slice.category === 'commit') return `${slice.name}, issued by warp ${args.warp}: ${count(cycles)} cycles until the operations before it are complete`;
+  if (slice.category === 'tmem') return `warp ${args.warp}: ${slice.name} on its lanes of Tensor Memory, ${count(cycles)} cycles; over after ${count(args.results_after_cycles)}`;
+  if (slice.category === 'columns') return `the CTA owns ${args.columns} of ${args.of} columns of Tensor Memory, for ${count(cycles)} cycles`;
   if (slice.category === 'mbarrier') return `${args.mbarrier}, phase ${args.phase}: from its first arrival or bytes to its end, ${count(cycles)} cycles`;
   return `${slice.name}: ${count(cycles)} cycles on the tensor cores`;
 }
+
+// What a colour means: label, category, variables of style.css; the first one is shown.
+const kTimelineLegend = [
+  ['issue', 'issue', '--issue'], ['waits for memory', 'wait', '--global', '--global2', '--drain'], ['shared memory', 'wait', '--shared', '--shared2'], ['a tensor core', 'wait', '--tensor', '--tensor2'],
+  ['a barrier', 'wait', '--barrier'], ['a fixed latency', 'wait', '--fixed'], ['code or constants', 'wait', '--fetch', '--fetch2'], ['a branch', 'wait', '--branch'], ['its turn', 'wait', '--ready'],
+  ['something else', 'wait', '--other'], ['bulk copy', 'tma', '--copy'], ['tensor core works', 'tensor', '--tensor'], ['commit', 'commit', '--commit'], ['Tensor Memory: access', 'tmem', '--tmem'],
+  ['allocation', 'columns', '--columns'], ['mbarrier phase', 'mbarrier', '--barrier'],
+];
 
 function timeline_section() {
   const {timeline} = data;
@@ -47,7 +58,12 @@ function timeline_section() {
   const panel = el('div', {class: 'panel', id: 'timeline-panel', 'aria-live': 'polite'}, el('span', {class: 'dim'}, 'Click or tap a bar: what it is, who waits for whom. Wheel or pinch zooms, dragging moves.'));
   const holder = el('div');
   const choose = el('select', {id: 'timeline-cta', 'aria-label': 'CTA', change: () => show(Number(choose.value))}, timeline.processes.map((name, at) => el('option', {value: at}, name)));
-  const legend = [['issue', '--issue'], ['waits for memory', '--global'], ['shared memory', '--shared'], ['tensor cores', '--tensor'], ['barrier', '--barrier'], ['fixed latency', '--fixed'], ['bulk copy', '--copy'], ['other', '--other']];
+  const shown = new Set();
+  for (let at = 0; at < timeline.slices.length; at += kSlice) {
+    const category = timeline.names[timeline.slices[at + 4]];
+    shown.add(`${category} ${slice_variable({category, args: timeline.args[timeline.slices[at + 5]]})}`);
+  }
+  const legend = kTimelineLegend.filter(([, category, ...variables]) => variables.some((variable) => shown.has(`${category} ${variable}`)));
   function show(process) {
     const at = kCharts.findIndex(({box}) => holder.contains(box));
     if (at >= 0) kCharts.splice(at, 1).forEach(({chart}) => chart && chart.dispose());
@@ -57,7 +73,7 @@ function timeline_section() {
   show(0);
   const cut = timeline.end ? ` The page holds it until cycle ${count(timeline.end)}; --timeline FILE has all, for ui.perfetto.dev.` : '';
   return section('timeline', 'Pipeline timeline', `Cycle by cycle, in SM cycles.${cut}`,
-    el('div', {class: 'tools'}, choose), el('div', {class: 'legend'}, legend.map(([name, variable]) => el('span', {}, el('i', {style: `background: var(${variable})`}), name))), holder, panel);
+    el('div', {class: 'tools'}, choose), el('div', {class: 'legend'}, legend.map(([name, , variable]) => el('span', {}, el('i', {style: `background: var(${variable})`}), name))), holder, panel);
 }
 
 function timeline_chart(timeline, process, panel) {
@@ -69,7 +85,7 @@ function timeline_chart(timeline, process, panel) {
     const [x0, y] = api.coord([slice.from, slice.row]), [x1] = api.coord([slice.to, slice.row]);
     const height = slice.category === 'mbarrier' ? 8 : 14;
     const area = params.coordSys;
-    const shape = echarts.graphic.clipRectByRect({x: x0, y: y - height / 2, width: Math.max(x1 - x0, 0.6), height}, area);
+    const shape = echarts.graphic.clipRectByRect({x: x0, y: y - height / 2, width: Math.max(x1 - x0, slice.category === 'mbarrier' ? 2 : 0.6), height}, area);
     return shape && {type: 'rect', shape, style: {fill: colour_of[slice_variable(slice)]}, emphasis: {style: {stroke: colour_of['--text'], lineWidth: 1}}};
   };
   const draw_arrow = (params, api) => {
@@ -85,9 +101,9 @@ function timeline_chart(timeline, process, panel) {
     return {
       grid: {left: is_narrow() ? 84 : 150, right: 16, top: 8, bottom: 70},
       tooltip: tooltip({formatter: (p) => slice_tip(timeline, slices[p.dataIndex])}),
-      xAxis: axis({type: 'value', min: begin, max: end, name: 'cycle', nameLocation: 'middle', nameGap: 24, axisLabel: {formatter: count}}),
-      yAxis: axis({type: 'category', inverse: true, data: tracks.map(({name}) => (is_narrow() ? name.replace('mbarrier ', '').replace('warp ', 'w') : name)), axisTick: {show: false}, axisLabel: {interval: 0, fontSize: 11, width: is_narrow() ? 78 : 142, overflow: 'truncate'}}),
-      dataZoom: [{type: 'inside', filterMode: 'weakFilter', minValueSpan: 20}, {type: 'slider', filterMode: 'weakFilter', height: 20, bottom: 8, minValueSpan: 20, labelFormatter: (v) => count(v), textStyle: {color: colour('--dim')}, brushSelect: false}],
+      xAxis: axis({type: 'value', min: begin, max: end, name: 'cycle', nameLocation: 'middle', nameGap: 24, axisLabel: {formatter: count, hideOverlap: true}, splitNumber: is_narrow() ? 3 : 5}),
+      yAxis: axis({type: 'category', inverse: true, data: tracks.map(({name}) => (is_narrow() ? name.replace('mbarrier ', '').replace('warp ', 'w').replace('lanes ', '').replace('columns', 'cols') : name)), axisTick: {show: false}, axisLabel: {interval: 0, fontSize: 11, width: is_narrow() ? 78 : 142, overflow: 'truncate'}}),
+      dataZoom: [{type: 'inside', filterMode: 'weakFilter', minValueSpan: 20}, {type: 'slider', filterMode: 'weakFilter', height: 20, bottom: 8, minValueSpan: 20, labelFormatter: (v) => count(v), textStyle: {color: colour('--dim')}, brushSelect: false, borderColor: colour('--line'), fillerColor: colour('--fill'), handleStyle: {color: colour('--soft'), borderColor: colour('--dim')}, moveHandleStyle: {color: colour('--dim')}, showDataShadow: false}],
       series: [
         {type: 'custom', renderItem: draw_slice, encode: {x: [0, 1], y: 2}, dimensions: ['from', 'to', 'track'], data: slices.map((slice) => [slice.from, slice.to, slice.row]), progressive: 0},
         {id: 'arrows', type: 'custom', renderItem: draw_arrow, encode: {x: [0, 2], y: [1, 3]}, data: [], silent: true, tooltip: {show: false}, z: 10, clip: true},

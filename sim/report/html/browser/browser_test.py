@@ -1,7 +1,8 @@
 """The pages in a real Chromium: content, clicks, both colour schemes, a phone; no console error, no request, a fast first paint.
 
-    browser_test.py TCSIM SWEEP_SAMPLE KERNELS      KERNELS: the folder workloads/cuda; exit 77: skipped, there is no Chromium
+    browser_test.py TCSIM WORKLOADS      WORKLOADS: the folder workloads; exit 77: skipped, there is no Chromium
 """
+import csv
 import subprocess
 import sys
 import tempfile
@@ -16,8 +17,16 @@ SKIPPED = 77
 HOPPER = 'gemm --arch h200 --style hopper-ws -m 128 -n 128 -k 256 --tile 128x128x64 --stages 2 --consumers 2'
 # Compiled from CUDA with line information; rows of 64 bytes without a swizzle: ldmatrix conflicts.
 CONFLICTS = 'run mma_s3_none.ptx --launch mma_s3_none.toml --arch a100'
+# A user's Triton kernel; its .loc lines lie in triton_matmul.py beside it, and in Triton's own files, which are not there.
+TRITON = 'run mma_128x128x32_s3_w4.ptx --launch mma_128x128x32_s3_w4.toml'
+# As tools/tcsim/timeline_test.cpp: K = 256 in 4 stages of 4 tcgen05.mma.
+BLACKWELL = 'gemm --arch b200 --style blackwell-ws -m 128 -n 128 -k 256 --tile 128x128x64 --stages 2'
+# Two machines, 3 tiles, 3 numbers of stages. 6 stages of 128x256x64 take 6 * (16,384 + 32,768) = 294,912 B, more than any SM has.
+SWEEP = 'sweep --arch a100,h200 -m 256 -n 256 -k 128 --style ampere --tile 64x64x32,128x128x32,128x256x64 --stages 2,3,6'
+SWEEP_POINTS, SWEEP_REFUSED = 2 * 3 * 3, 2
 SECONDS_TO_PAINT = 2
 MOST_BYTES = 3_000_000
+PAGES = ('hopper', 'conflicts', 'triton', 'blackwell', 'sweep')
 
 
 class PageTest(unittest.TestCase):
@@ -26,9 +35,12 @@ class PageTest(unittest.TestCase):
         cls.folder = tempfile.TemporaryDirectory()
         cls.browser = Browser()
         folder = Path(cls.folder.name)
-        for name, options in (('hopper', HOPPER), ('conflicts', CONFLICTS)):
-            subprocess.run([TCSIM, *options.split(), '--quiet', '--html', folder / f'{name}.html'], check=True, cwd=KERNELS)
-        (folder / 'sweep.html').write_bytes(subprocess.run([SWEEP_SAMPLE], check=True, stdout=subprocess.PIPE).stdout)
+        for name, options, kernels in (('hopper', HOPPER, 'cuda'), ('conflicts', CONFLICTS, 'cuda'), ('triton', TRITON, 'triton'), ('blackwell', BLACKWELL, 'cuda')):
+            subprocess.run([TCSIM, *options.split(), '--quiet', '--html', folder / f'{name}.html'], check=True, cwd=Path(WORKLOADS) / kernels)
+        # Points that cannot run are no failure of the sweep, but a shell sees them: exit code 3 at most.
+        subprocess.run([TCSIM, *SWEEP.split(), '--quiet', '--csv', folder / 'sweep.csv', '--html', folder / 'sweep.html'], check=False)
+        with open(folder / 'sweep.csv', newline='') as file:
+            cls.sweep = list(csv.DictReader(file))
 
     @classmethod
     def tearDownClass(cls):
@@ -52,6 +64,39 @@ class PageTest(unittest.TestCase):
 
     def press(self, selector):
         self.page.evaluate(f"document.querySelector({selector!r}).click()")
+
+    def choose(self, selector, label):
+        """The option of a select by its text."""
+        self.page.evaluate(f"(() => {{ const s = document.querySelector({selector!r}); s.value = [...s.options].find((o) => o.text === {label!r}).value; s.dispatchEvent(new Event('change')); }})()")
+
+    def column(self, section, head):
+        """The texts of a table's column."""
+        return self.page.evaluate(f"""(() => {{
+            const heads = [...document.querySelectorAll('#{section} th')];
+            const at = heads.findIndex((th) => th.textContent.replace(/ [\u25b4\u25be]$/, '') === {head!r});
+            return [...document.querySelectorAll('#{section} tr.row')].map((tr) => tr.children[at].textContent); }})()""")
+
+    def sort_by(self, section, head):
+        self.page.evaluate(f"[...document.querySelectorAll('#{section} th button')].find((b) => b.textContent.replace(/ [\u25b4\u25be]$/, '') === {head!r}).click()")
+
+    def settle(self):
+        self.page.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))')
+
+    def place_of(self, condition):
+        """Where a slice of the timeline is in the window, zoomed to it. condition: JavaScript on a slice s."""
+        place = self.page.evaluate(f"""(() => {{
+            const entry = kCharts.find(({{box}}) => document.querySelector('#timeline').contains(box));
+            const {{slices}} = read_slices(data.timeline, 0);
+            const slice = slices.find((s) => {condition});
+            entry.box.scrollIntoView({{behavior: 'instant', block: 'start'}});
+            scrollBy({{top: -80, behavior: 'instant'}});
+            entry.chart.dispatchAction({{type: 'dataZoom', startValue: slice.from - 20, endValue: slice.to + 20}});
+            const [x, y] = entry.chart.convertToPixel({{seriesIndex: 0}}, [(slice.from + slice.to) / 2, slice.row]);
+            scrollBy({{top: Math.max(0, y - 500), behavior: 'instant'}});
+            const box = entry.box.getBoundingClientRect();
+            return [box.x + x, box.y + y]; }})()""")
+        self.settle()
+        return place
 
     def make_charts(self):
         self.page.evaluate('kCharts.forEach((entry) => { if (!entry.chart) make_chart(entry); }); 1')
@@ -113,51 +158,101 @@ class PageTest(unittest.TestCase):
     def test_source_lines_carry_their_text(self):
         self.open('conflicts')
         self.press('#source .tools button:nth-of-type(2)')
-        lines = (Path(KERNELS) / 'mma_multistage.cu').read_text().splitlines()
+        lines = (Path(WORKLOADS) / 'cuda' / 'mma_multistage.cu').read_text().splitlines()
         labels = self.page.evaluate("[...document.querySelectorAll('#source tr.group button')].map((b) => b.textContent)")
         labels = [label for label in labels if label.startswith('mma_multistage.cu:')]
         self.assertGreater(len(labels), 5)
         for label in labels:
             place, _, text = label.partition('  ')
-            self.assertEqual(text, lines[int(place.split(':')[1]) - 1].strip()[:48])
+            self.assertEqual(text, lines[int(place.split(':')[1]) - 1].strip())
 
     def test_timeline_says_who_waits_for_what(self):
         self.open('hopper')
         self.make_charts()
         # A consumer's wait for a stage that a bulk copy ended; clicked in the middle of its bar, zoomed to it.
-        place = self.page.evaluate("""(() => {
-            const entry = kCharts.find(({box}) => document.querySelector('#timeline').contains(box));
-            const {slices} = read_slices(data.timeline, 0);
-            const slice = slices.find((s) => s.args.ended_by === 'bulk copy' && s.args.mbarrier === 'full_bar[0]');
-            entry.box.scrollIntoView({behavior: 'instant', block: 'start'});
-            scrollBy({top: -80, behavior: 'instant'});
-            entry.chart.dispatchAction({type: 'dataZoom', startValue: slice.from - 20, endValue: slice.to + 20});
-            const [x, y] = entry.chart.convertToPixel({seriesIndex: 0}, [(slice.from + slice.to) / 2, slice.row]);
-            const box = entry.box.getBoundingClientRect();
-            return [box.x + x, box.y + y]; })()""")
-        self.page.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))')
-        self.page.click(*place)
+        self.page.click(*self.place_of("s.args.ended_by === 'bulk copy' && s.args.mbarrier === 'full_bar[0]'"))
         panel = self.text('#timeline-panel')
         self.assertIn('full_bar[0] phase', panel)
         self.assertIn('ended by bulk copy', panel)
         self.assertRegex(panel, r'landed by TMA \d+, cycle')
 
+    def test_hovering_tells_what_a_bar_is(self):
+        self.open('hopper')
+        self.make_charts()
+        x, y = self.place_of("s.category === 'tensor'")
+        self.page.call('Input.dispatchMouseEvent', type='mouseMoved', x=x, y=y)
+        self.page.wait_for("[...document.querySelectorAll('#timeline .chart div')].some((d) => d.innerText.includes('cycles on the tensor cores'))")
+
+    def test_tcgen05_on_the_timeline(self):
+        self.open('blackwell')
+        self.make_charts()
+        self.assertTrue(self.drawn('timeline'))
+        tracks = self.page.evaluate('data.timeline.tracks.map((t) => t.name)')
+        for name in ('tensor core', 'commit 0', 'TMEM columns', 'TMEM lanes 0-31', 'TMEM lanes 96-127', 'mbarrier full_bar[0]'):
+            self.assertIn(name, tracks)
+        self.assertTrue(any(name.endswith(' mma') for name in tracks) and any('epilogue' in name for name in tracks), tracks)
+        self.assertIn('Tensor Memory', self.text('#timeline .legend'))
+        # The epilogue waits for the last commit: the arrow comes from it.
+        self.page.click(*self.place_of("s.args.ended_by === 'tcgen05.commit' && s.category === 'wait' && s.args.mbarrier.startsWith('done_bar')"))
+        panel = self.text('#timeline-panel')
+        self.assertIn('ended by tcgen05.commit', panel)
+        self.assertRegex(panel, r'committed by commit \d+, cycle')
+        self.page.click(*self.place_of("s.category === 'commit'"))
+        panel = self.text('#timeline-panel')
+        self.assertRegex(panel, r'commit on \w+\[\d\], issued by warp \d')
+        self.assertIn('completed by tensor core', panel)
+        self.assertRegex(panel, r'arrives: goes on in mbarrier')
+
     def test_conflicts_have_banks(self):
         self.open('conflicts')
-        # Rows of 64 bytes: rows 0, 2, 4, 6 of an 8x8 matrix begin in bank 0, the others in bank 16; 4 rows meet.
-        words = self.page.evaluate("data.reports[0].instructions.find((i) => i.text.startsWith('ldmatrix') && i.conflicts > 0).bank_words")
-        self.assertEqual(len(words), 32)
-        self.assertEqual(max(words), 4)
-        self.assertEqual(sum(words), 8 * 4)
+        # Rows of 64 bytes: rows 0, 2, 4, 6 of an 8x8 matrix begin in one bank, the others 16 banks further; 4 rows meet, 3 too many, in
+        # each of 2 * 4 banks. An x4 has four such matrices.
+        inst = self.page.evaluate("data.reports[0].instructions.find((i) => i.text.startsWith('ldmatrix') && i.text.includes('.x4') && i.conflicts > 0)")
+        self.assertEqual(len(inst['bank_conflicts']), 32)
+        self.assertEqual(inst['conflicts'], inst['executed'] * 4 * 3)
+        self.assertEqual(sum(inst['bank_conflicts']), inst['executed'] * 4 * 3 * 8)
+        self.make_charts()
+        self.assertTrue(self.drawn('banks'))
+        self.assertIn('75.0 %', self.text('#banks'))  # 3 of 4 passes
+
+    def test_triton_lines(self):
+        self.open('triton')
+        self.press('#source .tools button:nth-of-type(2)')
+        source = (Path(WORKLOADS) / 'triton' / 'triton_matmul.py').read_text().splitlines()
+        labels = self.page.evaluate("[...document.querySelectorAll('#source tr.group button')].map((b) => b.textContent)")
+        own = [label.partition('  ') for label in labels if label.startswith('triton_matmul.py:')]
+        numbers = [int(place.split(':')[1]) for place, _, _ in own]
+        self.assertGreater(len(own), 5)
+        self.assertEqual(numbers, sorted(numbers))  # in the order of the file
+        for number, (_, _, text) in zip(numbers, own):
+            self.assertEqual(text, source[number - 1].strip())
+        self.assertTrue(any('tl.dot' in text for _, _, text in own))
+        self.assertEqual([label for label in labels if label.startswith('mma_')], [])  # no line of the PTX as a source
+        # A file that is not there: its numbers alone.
+        self.assertTrue(any(label.startswith('standard.py:') and label.split(':')[1].strip().isdigit() for label in labels), labels)
+        # The line that costs most is unfolded at first, and the sum of the lines is everything.
+        shares = [float(text.split()[0]) for text in self.page.evaluate("[...document.querySelectorAll('#source tr.group td:nth-child(3)')].map((td) => td.textContent)")]
+        self.assertAlmostEqual(sum(shares), 100, delta=0.05 * len(shares))
+
+    def test_machine_and_barriers(self):
+        self.open('blackwell')
+        self.press('#machine .tools button:nth-of-type(1)')
+        self.assertEqual(self.rows('machine', 'row'), self.page.evaluate('data.machine.values.length'))
+        self.assertTrue(all(self.column('machine', 'source')))
+        self.assertEqual(self.column('barriers', 'barrier')[0], 'CTA barriers')
+        self.sort_by('barriers', 'wait cycles')
+        cycles = [int(text.replace(',', '')) for text in self.column('barriers', 'wait cycles')]
+        self.assertEqual(cycles, sorted(cycles, reverse=True))
+        self.assertGreater(cycles[0], 0)
 
     def test_phone(self):
-        for name in ('hopper', 'sweep'):
+        for name in PAGES:
             self.open(name, width=390, height=844, phone=True)
             self.make_charts()
             self.assertLessEqual(self.page.evaluate('document.documentElement.scrollWidth'), 390, name)
 
     def test_small_and_fast(self):
-        for name in ('hopper', 'conflicts', 'sweep'):
+        for name in PAGES:
             self.assertLess((Path(self.folder.name) / f'{name}.html').stat().st_size, MOST_BYTES)
             self.open(name)
             self.page.wait_for("performance.getEntriesByName('first-contentful-paint').length > 0")
@@ -168,26 +263,50 @@ class PageTest(unittest.TestCase):
             self.assertLess(min(paint, work['TaskDuration']), SECONDS_TO_PAINT, name)
 
     def test_sweep(self):
+        """What the page says against the CSV."""
+        self.assertEqual(len(self.sweep), SWEEP_POINTS)
+        ran = [row for row in self.sweep if row['cycles']]
+        self.assertEqual(len(ran), SWEEP_POINTS - SWEEP_REFUSED)
+        best = min(ran, key=lambda row: int(row['cycles']))
         self.open('sweep')
-        self.assertIn('251', self.text('#headline'))
-        self.assertIn('b, 64x64x32, 4 stages', self.text('#headline'))
-        self.assertIn('DRAM bandwidth', self.text('#headline'))
+        head = self.text('#headline')
+        self.assertIn(f"{int(best['cycles']):,}", head)
+        self.assertIn(f"{best['arch']}, {best['tile']}, {best['stages']} stages", head)
+        self.assertEqual(self.column('headline', 'arch'), ['a100', 'h200'])
+        for arch, cycles in zip(('a100', 'h200'), self.column('headline', 'cycles')):
+            self.assertEqual(int(cycles.replace(',', '')), min(int(row['cycles']) for row in ran if row['arch'] == arch))
         self.make_charts()
-        self.assertTrue(self.drawn('map') and self.drawn('curves'))
-        count = lambda: self.page.evaluate("document.querySelectorAll('#points tbody tr').length")
-        self.assertEqual(count(), 24)
-        self.assertIn('smem 245760 > 232448 B', self.text('#points'))
-        self.page.evaluate("(() => { const s = document.querySelector('#points select[data-column=arch]'); s.value = 'a'; s.dispatchEvent(new Event('change')); })()")
-        self.assertEqual(count(), 12)
-        self.press('#points th:nth-child(4) button')  # cycles, the largest first; 2000 / 1 ... of tile 3: 3002
-        self.assertIn('3,002', self.text('#points tbody tr'))
-        self.page.evaluate("(() => { const s = document.querySelector('#map select'); s.value = 'a'; s.dispatchEvent(new Event('change')); })()")
-        self.assertTrue(self.drawn('map') and self.drawn('curves'))
+        for arch in ('h200', 'a100'):
+            self.choose('#map select', arch)
+            self.assertTrue(self.drawn('map') and self.drawn('curves'), arch)
+        self.assertTrue(self.text('#curves .legend').strip())
+
+    def test_sweep_table(self):
+        self.open('sweep')
+        cells = lambda: [int(text.replace(',', '')) if text else None for text in self.column('points', 'cycles')]
+        cycles = sorted(int(row['cycles']) for row in self.sweep if row['cycles'])
+        self.assertEqual(cells(), cycles + [None] * SWEEP_REFUSED)  # the fastest first, what cannot run last
+        self.sort_by('points', 'cycles')
+        self.assertEqual(cells(), cycles[::-1] + [None] * SWEEP_REFUSED)
+        # Those that cannot run say why.
+        self.choose('#points select[data-column=state]', 'cannot run')
+        self.assertEqual(self.column('points', 'tile'), ['128x256x64'] * SWEEP_REFUSED)
+        for text in self.column('points', 'bound by'):
+            self.assertIn('does not fit: smem 294912 > ', text)
+        self.choose('#points select[data-column=state]', 'all')
+        self.choose('#points select[data-column=arch]', 'h200')
+        self.assertEqual(self.column('points', 'arch'), ['h200'] * (SWEEP_POINTS // 2))
+        self.page.evaluate("(() => { const i = document.querySelector('#points input'); i.value = '128x128x32'; i.dispatchEvent(new Event('input')); })()")
+        self.assertEqual(self.column('points', 'tile'), ['128x128x32'] * 3)
+        self.press('#points tr.row')  # a row unfolds to all columns
+        self.assertIn('h200', self.text('#points tr.detail'))
+        # No row is a tower: the widest text does not wrap.
+        self.assertLess(self.page.evaluate("Math.max(...[...document.querySelectorAll('#points tr.row')].map((tr) => tr.offsetHeight))"), 60)
 
 
 if __name__ == '__main__':
     if not find_browser():
         print('SKIPPED: no Chromium here, so the pages were not opened in a browser (Debian: apt install chromium)')
         sys.exit(SKIPPED)
-    TCSIM, SWEEP_SAMPLE, KERNELS = sys.argv[1:4]
+    TCSIM, WORKLOADS = sys.argv[1:3]
     unittest.main(argv=sys.argv[:1], verbosity=2)
