@@ -25,7 +25,10 @@ MatrixDescriptor canonical_descriptor(const CanonicalLayout& l, int mn, int k, i
   const uint32_t row = l.swizzle_bytes;
   MatrixDescriptor d{0, 16, 0, 0, l.swizzle_bytes, l.atom_bytes};
   if (l.major == Major::k && row == 0) d.leading = core, d.stride = units(k) * core;
-  else if (l.major == Major::k) d.stride = 8 * row;
+  else if (l.major == Major::k) {
+    d.stride = 8 * row;
+    if (units(k) * 16 > row) d.leading = groups(mn, 8) * d.stride;  // the 64 bytes of K of a sparse product's B, in rows of 32
+  }
   else if (row == 0) d.stride = core, d.leading = units(mn) * core;
   else {
     const int lines = l.atom_bytes == 32 ? 4 : 8;

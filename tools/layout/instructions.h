@@ -14,7 +14,7 @@ struct LayoutOptions {
   std::string accumulator = "f32";  // type of C and D where there is a choice
   std::string swizzle = "128B";     // of operands in shared memory; as canonical_layout()
   isa::Major major = isa::Major::k;
-  std::string space;                // "registers", "tmem", "shared": of A where there is a choice
+  std::string space = "";           // "registers", "tmem", "shared": of A where there is a choice
   int cta_group = 0;                // tcgen05.mma; 0: from the name, else 1
   int scale_vec = 0;                // block scaling; 0: the kind's usual one
   int half_split = 0;               // tcgen05.ld.16x32bx2, columns

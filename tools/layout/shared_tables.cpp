@@ -28,6 +28,8 @@ Table shared_operand(std::string instruction, std::string operand, const isa::Ca
     }
   t.notes.push_back(fmt::format("{}-major, swizzle {}: {}", layout.major == isa::Major::k ? "K" : "MN", isa::swizzle_name(layout), isa::cute_layout(layout, element_bits)));
   t.notes.push_back(fmt::format("without gaps: {}", isa::describe(d, layout.major)));
+  if (layout.major == isa::Major::k && layout.swizzle_bytes && k * element_bits / 8 > layout.swizzle_bytes)
+    t.notes.push_back(fmt::format("{} B of K in rows of {} B: the rest is taken to lie {} B further (not checked on a chip)", k * element_bits / 8, layout.swizzle_bytes, d.leading));
   return t;
 }
 

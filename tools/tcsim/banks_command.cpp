@@ -2,7 +2,6 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
-#include <fstream>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -11,6 +10,7 @@
 #include "tools/layout/instructions.h"
 #include "tools/layout/render.h"
 #include "tools/tcsim/commands.h"
+#include "tools/tcsim/lane_addresses.h"
 #include "tools/tcsim/output.h"
 
 namespace tcsim::tool {
@@ -29,23 +29,13 @@ int finish(const Diagnostics& diags) {
   return diags.has_errors() ? kBadInput : kSuccess;
 }
 
-/// 32 byte offsets, one a line; hexadecimal with 0x.
+/// 32 byte offsets.
 void read_addresses(const std::string& path, std::vector<uint32_t>& out, Diagnostics& diags) {
-  std::ifstream in(path);
-  if (!in) return diags.error("banks", {path, 0, 0}, "cannot read the file");
-  std::string line;
-  for (uint32_t number = 1; std::getline(in, line); ++number) {
-    if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
-    try {
-      size_t end = 0;
-      const unsigned long value = std::stoul(line, &end, 0);
-      if (value > 0xffffff || line.find_first_not_of(" \t\r,", end) != std::string::npos) throw std::invalid_argument(line);
-      out.push_back(static_cast<uint32_t>(value));
-    } catch (const std::exception&) {
-      return diags.error("banks", {path, number, 1}, fmt::format("found '{}', expected a byte offset in shared memory", line));
-    }
-  }
-  if (out.size() != 32) diags.error("banks", {path, 0, 0}, fmt::format("{} byte offsets, expected 32, one a lane", out.size()));
+  const auto lanes = read_lane_addresses(path, "banks", diags);
+  if (diags.has_errors()) return;
+  if (!lanes[0].is_bytes) return diags.error("banks", {path, 0, 0}, "found row,column, expected byte offsets in shared memory");
+  if (lanes.size() != 32) diags.error("banks", {path, 0, 0}, fmt::format("{} byte offsets, expected 32, one a lane", lanes.size()));
+  for (const auto& lane : lanes) out.push_back(static_cast<uint32_t>(lane.byte));
 }
 
 std::string text_of(const BanksCommand& c, const layout::AccessPattern& p, const layout::BankStudy& s) {

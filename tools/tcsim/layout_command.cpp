@@ -8,17 +8,19 @@
 #include "tools/layout/instructions.h"
 #include "tools/layout/render.h"
 #include "tools/tcsim/commands.h"
+#include "tools/tcsim/layout_check.h"
 #include "tools/tcsim/output.h"
 
 namespace tcsim::tool {
 namespace {
 
 struct LayoutCommand {
-  std::string instruction, operand, by = "matrix", format = "ascii", output = "-", arch, major = "k";
+  std::string instruction, operand, by = "matrix", format = "ascii", output = "-", arch, major = "k", swizzle;
   std::vector<int> element;
   int tile = -1, lane = -1, reg = -1, warp = -1, tmem_lane = -1, tmem_column = -1, shared = -1;
   bool list = false;
   layout::LayoutOptions options;
+  LayoutCheck check;
 };
 
 /// Everything that is wrong is bad input: no kernel ran.
@@ -76,11 +78,20 @@ int run(const LayoutCommand& c) {
   const auto format = layout::format_named(c.format);
   Diagnostics diags;
   layout::LayoutOptions options = c.options;
+  if (!c.swizzle.empty()) options.swizzle = c.swizzle;
   options.major = c.major == "mn" ? isa::Major::mn : isa::Major::k;
   std::string error;
+  if (const std::string wrong = check_usage(c.check); !wrong.empty()) return usage_error(wrong);
+  if (c.check.wanted()) options.swizzle = layout::LayoutOptions{}.swizzle;  // --swizzle is that of the moved operand
   const std::vector<layout::Table> tables = layout::make_tables(c.instruction, c.operand, options, error);
   if (!error.empty()) {
     diags.error("layout", {}, error);
+    return finish(diags);
+  }
+  if (c.check.wanted()) {
+    if (tables.size() != 1) return usage_error("--loaded-by, --stored-by and --assume need --operand");
+    const std::string text = answer_check(c.check, tables[0], c.swizzle, c.warp, c.format == "json", diags);
+    if (!text.empty()) write_file(c.output, text, diags);
     return finish(diags);
   }
   const bool question = !c.element.empty() || std::max({c.lane, c.reg, c.warp, c.tmem_lane, c.tmem_column, c.shared}) >= 0;
@@ -107,12 +118,13 @@ Action add_layout(CLI::App& app) {
                                     {"--tmem-column", &c->tmem_column, "what this column holds"}, {"--shared", &c->shared, "what begins at this byte offset"}})
     app.add_option(name, *value, text)->check(CLI::NonNegativeNumber);
   app.add_option("--acc", c->options.accumulator, "type of C and D where there is a choice (f16, f32)");
-  app.add_option("--swizzle", c->options.swizzle, "of operands in shared memory: none 32B 64B 128B 128B_atom_32B");
+  app.add_option("--swizzle", c->swizzle, "of operands in shared memory: none 32B 64B 128B 128B_atom_32B (default 128B); with --loaded-by or --stored-by also B,M,S (default none)");
   app.add_option("--major", c->major, "of operands in shared memory")->check(CLI::IsMember({"k", "mn"}));
   app.add_option("--space", c->options.space, "of A of wgmma (registers, shared) and tcgen05.mma (shared, tmem)")->check(CLI::IsMember({"registers", "shared", "tmem"}));
   app.add_option("--cta-group", c->options.cta_group, "tcgen05.mma")->check(CLI::Range(1, 2));
   app.add_option("--scale-vec", c->options.scale_vec, "scale factors a row")->check(CLI::IsMember({1, 2, 4}));
   app.add_option("--half-split", c->options.half_split, "columns between the halves of tcgen05.ld.16x32bx2")->check(CLI::Range(1, 511));
+  add_check_options(app, c->check);
   return [c](const Invocation&) { return run(*c); };
 }
 
