@@ -3,7 +3,7 @@
 simulation ranks first, and how much longer than the fastest case it was measured to take. Fails above 10 % over all kernels of a size;
 the rows of single tables are shown beside.
 
-  best_choice.py TCSIM [--jobs N] [--size 512,1024]     simulates the tables of validation/data
+  best_choice.py TCSIM [--jobs N] [--size 512,1024] [--data FOLDER ...]     simulates the tables of validation/data, or of these folders
   best_choice.py --json A.json [B.json ...]             reads what `tcsim validate --json` wrote
 """
 import argparse
@@ -15,16 +15,16 @@ import sys
 import tempfile
 
 DATA = pathlib.Path(__file__).resolve().parent.parent / "data"
-SETS = ("triton_gemm", "triton_tma", "triton_wgmma")
+SETS = [str(DATA / name) for name in ("triton_gemm", "triton_tma", "triton_wgmma")]
 BOUND = 0.10
 
 
 def simulate(program, options):
     rows = []
-    for name in SETS:
+    for data in options.data:
         with tempfile.TemporaryDirectory() as folder:
             out = pathlib.Path(folder) / "rows.json"
-            command = [program, "validate", "--data", str(DATA / name), "--json", str(out), "--summary", "--quiet"]
+            command = [program, "validate", "--data", data, "--json", str(out), "--summary", "--quiet"]
             if options.jobs:
                 command += ["--jobs", str(options.jobs)]
             if options.size:
@@ -53,6 +53,7 @@ def main():
     parser.add_argument("--json", nargs="+", default=[])
     parser.add_argument("--jobs", type=int)
     parser.add_argument("--size")
+    parser.add_argument("--data", nargs="+", default=SETS)
     options = parser.parse_args()
     if bool(options.program) == bool(options.json):
         parser.error("give the program or --json")
