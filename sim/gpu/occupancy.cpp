@@ -19,6 +19,10 @@ uint32_t choose_carveout(const cfg::SmLimits& limits, uint32_t needed) {
 
 }  // namespace
 
+uint32_t shared_bytes(const isa::Kernel& kernel, uint32_t dynamic_bytes) {
+  return dynamic_bytes == 0 ? kernel.shared_static_bytes : std::max(kernel.dynamic_shared_offset, kernel.shared_static_bytes) + dynamic_bytes;
+}
+
 Occupancy compute_occupancy(const isa::Kernel& kernel, const isa::LaunchInfo& launch, uint32_t registers_per_thread,
                             const cfg::Machine& machine, const Place& place, Diagnostics& diags) {
   const cfg::SmLimits& limits = machine.limits;
@@ -26,9 +30,7 @@ Occupancy compute_occupancy(const isa::Kernel& kernel, const isa::LaunchInfo& la
   const uint64_t threads = launch.block.count();
   o.warps_per_cta = static_cast<uint32_t>((threads + isa::kLanes - 1) / isa::kLanes);
   o.registers_per_thread = registers_per_thread;
-  const uint32_t dynamic_offset = launch.dynamic_smem_bytes == 0 ? kernel.shared_static_bytes
-                                                                 : std::max(kernel.dynamic_shared_offset, kernel.shared_static_bytes);
-  const uint32_t asked = dynamic_offset + launch.dynamic_smem_bytes;
+  const uint32_t asked = shared_bytes(kernel, launch.dynamic_smem_bytes);
   o.shared_per_cta_bytes = round_up(asked + limits.smem_reserved_bytes, limits.smem_unit_bytes);
 
   const auto error = [&](const std::string& text) { diags.error("too-many-resources", place, text); };

@@ -20,6 +20,9 @@ struct Occupancy {
   std::string limiter;                  // "registers", "shared memory", ...
 };
 
+/// Bytes of shared memory that a CTA asks for: static variables, and the dynamic part at its alignment.
+uint32_t shared_bytes(const isa::Kernel& kernel, uint32_t dynamic_bytes);
+
 /// Errors of kind too-many-resources when not even one CTA fits: says what is asked for and what there is.
 Occupancy compute_occupancy(const isa::Kernel& kernel, const isa::LaunchInfo& launch, uint32_t registers_per_thread,
                             const cfg::Machine& machine, const Place& place, Diagnostics& diags);

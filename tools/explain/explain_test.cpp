@@ -35,7 +35,7 @@ Explained explain(const Subject& subject, const gemm::Config* config, const std:
   if (!out.study.base.failure.empty()) return out;
   out.advice = advise(out.study, config, out.machine);
   std::erase_if(out.advice, [&](const Advice& a) { return a.limit != out.study.rows.front().limit; });
-  try_remedies(out.advice, out.machine, options);
+  try_advice(out.advice, out.machine, options);
   return out;
 }
 

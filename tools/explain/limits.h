@@ -35,7 +35,7 @@ struct Lifts {
 
 enum class LimitId : uint8_t {
   bank_conflicts, shared_bandwidth, data_in_time, dram_latency, l2_latency, dram_bandwidth, l2_bandwidth, l1_throughput, issue_slots,
-  arithmetic, barriers, tma_issue, registers, shared_capacity, stores, tensor_pipe
+  arithmetic, instruction_latency, barriers, tma_issue, registers, shared_capacity, stores, tensor_pipe
 };
 
 struct Limit {
@@ -47,6 +47,8 @@ struct Limit {
   bool keeps_roofs = false;
   /// A narrower limit that this one includes: it comes first in the ranking when it brings more than half of the gain.
   std::vector<LimitId> includes{};
+  /// Limits that it lifts as well, all but the first time: it comes before them when it brings more than half of what they bring.
+  std::vector<LimitId> wider_than{};
   /// Counters of the ordinary run: when all are zero the limit cannot bind and is not run. Empty: always run.
   std::vector<sim::Counter> needs{};
 };

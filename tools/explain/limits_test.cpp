@@ -59,6 +59,18 @@ TEST(Ranking, WiderLimitFirstOtherwise) {
   EXPECT_EQ(rows[2].limit->id, LimitId::bank_conflicts);
 }
 
+// Late data includes the latencies of DRAM and L2, all but their first time: with 220 of 250 cycles it is the reason, with 100 it is not.
+TEST(Ranking, LateDataBeforeTheLatenciesThatItConsistsOf) {
+  std::vector<Row> rows = {row_of(LimitId::data_in_time, 780), row_of(LimitId::dram_latency, 750), row_of(LimitId::tensor_pipe, 760)};
+  rank(rows, 1000);
+  EXPECT_EQ(rows[0].limit->id, LimitId::data_in_time);
+  EXPECT_EQ(rows[1].limit->id, LimitId::dram_latency);
+  EXPECT_EQ(rows[2].limit->id, LimitId::tensor_pipe);
+  rows = {row_of(LimitId::data_in_time, 900), row_of(LimitId::dram_latency, 750)};
+  rank(rows, 1000);
+  EXPECT_EQ(rows[0].limit->id, LimitId::dram_latency);
+}
+
 // 1000 cycles, 900 of them in the kernel; its bytes take 600 at the DRAM's rate and 300 at L2's: 100 + 600, without DRAM's roof 100 + 300.
 TEST(Roofs, DataInTimeIsBoundByTheBytes) {
   Timing base, lifted;
@@ -67,6 +79,19 @@ TEST(Roofs, DataInTimeIsBoundByTheBytes) {
   EXPECT_EQ(bounded_cycles(lifted, base, {}), 700);
   EXPECT_EQ(bounded_cycles(lifted, base, {Roof::dram}), 400);
   EXPECT_EQ(bounded_cycles(lifted, base, {Roof::dram, Roof::l2}), 350);
+}
+
+// 150 cycles of latency that nothing hides come on top, but the run is never slower than the ordinary one.
+TEST(Roofs, TheFirstLoadIsNotHidden) {
+  Timing base, lifted;
+  base.launches = {{.cycles = 1000, .kernel_cycles = 900, .dram_cycles = 600, .exposed_cycles = 150}};
+  lifted.launches = {{.cycles = 350}};
+  EXPECT_EQ(bounded_cycles(lifted, base, {}), 850);
+  EXPECT_EQ(bounded_cycles(lifted, base, {Roof::dram}), 500);
+  lifted.launches = {{.cycles = 950}};
+  EXPECT_EQ(bounded_cycles(lifted, base, {}), 1000);
+  lifted.launches = {{.cycles = 1020}};
+  EXPECT_EQ(bounded_cycles(lifted, base, {}), 1020);
 }
 
 }  // namespace

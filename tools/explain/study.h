@@ -29,6 +29,7 @@ struct LaunchTime {
   double cycles = 0;          // sm__cycles_elapsed.max
   double kernel_cycles = 0;   // without launch and drain
   double dram_cycles = 0, l2_cycles = 0, tma_cycles = 0;  // at least, for the bytes that it moves
+  double exposed_cycles = 0;  // latency that no stages hide: the first load of a CTA that has the SM to itself, the last store
 
   /// Least cycles for its bytes, launch and drain included, where the roofs that are lifted do not count.
   double roof(const std::vector<Roof>& lifted) const;
@@ -43,7 +44,11 @@ struct Timing {
   double cycles() const;
 };
 
-/// How many cycles a run would have, from its launches and those of the ordinary run.
+/// Latency of a load whose data nobody has touched before.
+double cold_load_cycles(const cfg::Machine& machine);
+
+/// How many cycles a run without latencies would have if bandwidths held and the exposed latency stayed, from its launches and those of
+/// the ordinary run.
 double bounded_cycles(const Timing& lifted, const Timing& base, const std::vector<Roof>& lifted_roofs);
 
 /// Runs the subject's launches in timing mode. lifts: nullptr for the ordinary run.
@@ -71,6 +76,8 @@ struct Study {
   bool only_tensor_pipe = false;  // nothing else is worth lifting
 
   double cycles() const { return base.cycles(); }
+  /// Launch and drain.
+  double outside_cycles() const;
   /// By how much faster a run of so many cycles is: 0.25 is 25 % faster.
   double gain(double other_cycles) const { return other_cycles > 0 ? cycles() / other_cycles - 1 : 0; }
 };

@@ -33,6 +33,8 @@ std::string verdict(const Explanation& e) {
   if (s.only_tensor_pipe) return "Nothing is left but the tensor pipe: lifting any other limit gains less than 5 %.\n";
   const Row& first = s.rows.front();
   const double gain = s.gain(first.cycles);
+  if (gain < kSmallGain && s.outside_cycles() > s.cycles() / 2)
+    return fmt::format("Launch and drain are {:.0f} % of the time: the kernel is too short for a limit to matter.\n", 100 * s.outside_cycles() / s.cycles());
   if (gain < kSmallGain) return "No limit alone is worth lifting: several hold at once (see the pairs).\n";
   return fmt::format("What binds first: {}. Without it the kernel could be {} faster (an upper bound).\n", first.limit->name, percent(gain));
 }
@@ -44,7 +46,7 @@ std::string table(const Study& s) {
     out += fmt::format("{:<26}{:>12}{:>12}   {}\n", row.limit->name, number(row.cycles), percent(s.gain(row.cycles)), note);
   }
   if (s.floor_cycles > 0)
-    out += fmt::format("{:<26}{:>12}{:>12}   what the tensor pipe, latencies of arithmetic and the launch leave\n", "all but the tensor pipe", number(s.floor_cycles),
+    out += fmt::format("{:<26}{:>12}{:>12}   what the tensor pipe and the launch leave\n", "all but the tensor pipe", number(s.floor_cycles),
                        percent(s.gain(s.floor_cycles)));
   return out + "Each line is a run of its own, with the same instructions; its gain is an upper bound for what a change of the kernel can bring.\n";
 }
@@ -58,17 +60,23 @@ std::string pair_lines(const Study& s) {
   return out;
 }
 
+/// The difference is to the prediction; without one to the time as it is.
+std::string remedy_line(const Remedy& r, double cycles) {
+  std::string out = fmt::format("    {}:", r.option);
+  if (r.predicted_cycles > 0) out += fmt::format(" {} {} cycles;", r.whole ? "predicted" : "at best", number(r.predicted_cycles));
+  if (!r.failure.empty()) return out + fmt::format(" does not run: {}\n", r.failure);
+  if (r.simulated_cycles > 0 && r.predicted_cycles > 0) out += fmt::format(" simulated {} ({:+.1f} %)", number(r.simulated_cycles), 100 * (r.simulated_cycles / r.predicted_cycles - 1));
+  else if (r.simulated_cycles > 0) out += fmt::format(" simulated {} cycles, {:.2f} times as fast as now", number(r.simulated_cycles), cycles / r.simulated_cycles);
+  if (out.back() == ';' || out.back() == ':') out.pop_back();
+  return out + '\n';
+}
+
 std::string advice_lines(const Explanation& e) {
   std::string out;
   if (!e.advice.empty()) out += "\nAdvice\n";
   for (const Advice& a : e.advice) {
-    out += fmt::format("  {}: {}\n", a.limit->name, a.text);
-    for (const Remedy& r : a.remedies) {
-      out += fmt::format("    {}: {} {} cycles", r.option, r.whole ? "predicted" : "at best", number(r.predicted_cycles));
-      if (!r.failure.empty()) out += fmt::format("; does not run: {}", r.failure);
-      else if (r.simulated_cycles > 0) out += fmt::format("; simulated {} ({:+.1f} %)", number(r.simulated_cycles), 100 * (r.simulated_cycles / r.predicted_cycles - 1));
-      out += '\n';
-    }
+    out += fmt::format("  {}: {}\n", a.name, a.text);
+    for (const Remedy& r : a.remedies) out += remedy_line(r, e.study.cycles());
   }
   for (const std::string& remark : e.remarks) out += fmt::format("  {}\n", remark);
   return out;
@@ -102,9 +110,10 @@ std::string write_json(const Explanation& e) {
     out["pairs"].push_back({{"first", p.first->name}, {"second", p.second->name}, {"cycles", p.cycles}, {"gain", s.gain(p.cycles)}, {"both_needed", p.both_needed}});
   out["advice"] = ordered_json::array();
   for (const Advice& a : e.advice) {
-    ordered_json advice = {{"limit", a.limit->name}, {"text", a.text}, {"remedies", ordered_json::array()}};
+    ordered_json advice = {{"limit", a.name}, {"text", a.text}, {"remedies", ordered_json::array()}};
     for (const Remedy& r : a.remedies) {
-      ordered_json remedy = {{"option", r.option}, {"predicted_cycles", r.predicted_cycles}, {"lifts_whole_limit", r.whole}};
+      ordered_json remedy = {{"option", r.option}, {"lifts_whole_limit", r.whole}};
+      if (r.predicted_cycles > 0) remedy["predicted_cycles"] = r.predicted_cycles;
       if (r.simulated_cycles > 0) remedy["simulated_cycles"] = r.simulated_cycles;
       if (!r.failure.empty()) remedy["failure"] = r.failure;
       advice["remedies"].push_back(std::move(remedy));

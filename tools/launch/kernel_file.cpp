@@ -33,7 +33,7 @@ uint32_t number(const nlohmann::json& json, const char* key, uint32_t otherwise)
   return at != json.end() && at->is_number_unsigned() ? at->get<uint32_t>() : otherwise;
 }
 
-/// Keys as Triton 3.x writes them: name, num_warps, shared, cluster_dims, maxnreg, target.warp_size.
+/// Keys as Triton 3.x writes them: name, num_warps, shared, cluster_dims, maxnreg, num_stages, target.warp_size.
 std::optional<TritonMetadata> read_triton(const std::string& path, Diagnostics& diags) {
   const auto text = read_text(path, diags);
   if (!text) return std::nullopt;
@@ -50,6 +50,7 @@ std::optional<TritonMetadata> read_triton(const std::string& path, Diagnostics& 
   out.threads = number(json, "num_warps", 0) * lanes;
   out.dynamic_smem_bytes = number(json, "shared", 0);
   out.registers = number(json, "maxnreg", 0);
+  out.stages = number(json, "num_stages", 0);
   if (json.contains("cluster_dims") && json["cluster_dims"].is_array()) {
     const auto& dims = json["cluster_dims"];
     const auto at = [&](size_t i) {

@@ -16,6 +16,7 @@ struct TritonMetadata {
   uint32_t threads = 0, dynamic_smem_bytes = 0;
   isa::Dim3 cluster;
   uint32_t registers = 0; // maxnreg, 0: not given
+  uint32_t stages = 0;    // num_stages, 0: not given
 };
 
 struct KernelFile {

@@ -69,7 +69,7 @@ void explain_subject(const ExplainCommand& command, const explain::Subject& subj
   out.study = explain::run_study(subject, machine, options, diags);
   if (diags.has_errors()) return;
   out.advice = explain::advise(out.study, config, machine);
-  if (!command.no_remedies) explain::try_remedies(out.advice, machine, options);
+  if (!command.no_remedies) explain::try_advice(out.advice, machine, options);
   out.remarks = explain::remarks(out.study, machine);
   progress.clear();
   if (!command.options().json.empty()) write_file(command.options().json, explain::write_json(out), diags);

@@ -34,6 +34,7 @@ int usage(const GemmCommand& c) {
   if (c.no_run && c.emit_ptx.empty()) return usage_error("--no-run needs --emit-ptx");
   if (c.machines().empty()) return usage_error("--arch names no machine");
   if (!c.table() && !c.csv.empty()) return usage_error("--csv is for --best and for several machines");
+  if (c.table() && c.options.budget) return usage_error("--budget is for one kernel: one machine, without --best");
   if (c.table() && !c.emit_ptx.empty()) return usage_error("--emit-ptx is for one kernel: one machine, without --best");
   return check_usage(c.options);
 }
@@ -65,6 +66,7 @@ int run_one(GemmCommand& command, const Invocation& invocation) {
   input.kernel = {path, program.ptx, std::nullopt};
   input.launch_path = path + ".toml";
   input.launch_text = program.launch_toml;
+  input.gemm = config;
   double cycles = 0;
   const int code = run_and_report(command.options, input, invocation, &cycles);
   if (command.analytic && code == kSuccess && !command.options.quiet) print_estimate(config, *machine, cycles);
@@ -145,6 +147,7 @@ Action add_gemm(CLI::App& app) {
   app.add_option("--csv", command->csv, "--best and several machines: write the table as CSV (- for stdout)");
   app.add_option("--emit-ptx", command->emit_ptx, "write the PTX to FILE and its launch file to FILE.toml");
   app.add_flag("--no-run", command->no_run, "with --emit-ptx: only write the files");
+  add_budget_option(app, command->options);
   add_run_options(app, command->options);
   return [command](const Invocation& invocation) { return run(*command, invocation); };
 }

@@ -60,6 +60,7 @@ Action add_run(CLI::App& app) {
                  "launch file (TOML); without it a launch file to fill in is printed");
   app.add_option("--entry", command->options.entry,
                  "kernel to run; default: the launch file's, or the module's only one");
+  add_budget_option(app, command->options);
   add_run_options(app, command->options);
   return [command](const Invocation& invocation) { return run(*command, invocation); };
 }

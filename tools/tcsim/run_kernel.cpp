@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <nlohmann/json.hpp>
 #include <set>
 
 #include "isa/exec/interpreter.h"
@@ -18,6 +19,7 @@
 #include "tools/launch/document.h"
 #include "tools/launch/npy.h"
 #include "tools/tcsim/output.h"
+#include "tools/tcsim/shared_budget.h"
 #include "tools/tcsim/source_lines.h"
 #include "tools/tcsim/timed_run.h"
 #include "workloads/common/dtype.h"
@@ -41,7 +43,9 @@ public:
       : options_(options), input_(input), invocation_(invocation) {}
 
   int execute() {
-    if (load()) simulate();
+    const bool ready = load();
+    if (options_.budget) tell_budgets();
+    else if (ready) simulate();
     finish();
     print_diagnostics(diags_, options_.quiet);
     return exit_code(diags_, options_.strict);
@@ -76,9 +80,11 @@ private:
     const launch::PrepareOptions prepare{options_.seed, options_.entry, triton()};
     if (!launch::prepare(*file_, *module_, prepare, work_, diags_)) return false;
     check_timeline();
-    for (const launch::BoundLaunch& bound : work_.launches)
+    for (const launch::BoundLaunch& bound : work_.launches) {
       occupancy_.push_back(sim::compute_occupancy(*bound.kernel, bound.info, registers(*bound.kernel),
                                                   *machine_, bound.smem_place, diags_));
+      tell_budget(bound);
+    }
     if (options_.mode != "timing") {
       std::set<const isa::Kernel*> kernels;
       for (const launch::BoundLaunch& bound : work_.launches)
@@ -93,6 +99,31 @@ private:
     return launch::given_registers(options_.registers, kernel, triton());
   }
   uint32_t registers(const isa::Kernel& kernel) const { return std::max(1u, given_registers(kernel)); }
+
+  SharedBudget budget_of(const launch::BoundLaunch& bound) {
+    Diagnostics told; // by the generator before
+    return input_.gemm ? gemm_budget(*input_.gemm, *machine_, told)
+                       : kernel_budget(*module_, *bound.kernel, bound.info.dynamic_smem_bytes, triton(), *machine_);
+  }
+
+  /// What does not fit is told with its error.
+  void tell_budget(const launch::BoundLaunch& bound) {
+    const bool fits = sim::shared_bytes(*bound.kernel, bound.info.dynamic_smem_bytes) <= machine_->limits.smem_per_cta_bytes;
+    if (fits && !options_.budget) return;
+    budgets_.push_back(budget_of(bound));
+    if (options_.budget) return;
+    std::string text = budget_text(budgets_.back());
+    diags_.note("too-many-resources", bound.smem_place, text.substr(0, text.find_last_not_of('\n') + 1));
+  }
+
+  void tell_budgets() {
+    nlohmann::ordered_json list = nlohmann::ordered_json::array();
+    for (const SharedBudget& budget : budgets_) list.push_back(budget_json(budget));
+    if (!options_.json.empty() && !list.empty()) write_file(options_.json, (list.size() == 1 ? list[0] : list).dump(2) + "\n", diags_);
+    if (options_.quiet || options_.json == "-") return;
+    for (const SharedBudget& budget : budgets_) fmt::print("{}", budget_text(budget));
+    std::fflush(stdout);
+  }
 
   void check_dumps() {
     std::vector<std::string> names;
@@ -248,6 +279,7 @@ private:
   std::optional<launch::LaunchFile> file_;
   launch::Workspace work_;
   std::vector<sim::Occupancy> occupancy_;
+  std::vector<SharedBudget> budgets_; // that are to be told
   std::vector<sim::Report> reports_;
   TimelineRequest timeline_;
   std::optional<launch::CheckOutcome> check_;

@@ -12,6 +12,7 @@
 #include "tools/launch/kernel_file.h"
 #include "tools/launch/prepare.h"
 #include "tools/tcsim/commands.h"
+#include "workloads/gemm/gemm.h"
 
 namespace tcsim::tool {
 
@@ -26,10 +27,14 @@ struct RunOptions {
   std::vector<std::string> dump; // BUFFER=FILE
   std::vector<uint64_t> timeline_ctas;
   bool quiet = false, strict = false, warm = false;
+  bool budget = false; // print what shared memory consists of instead of running
 };
 
 /// --arch, --set, --mode, --threads, --regs, --seed, --async, and the report and timeline options.
 void add_run_options(CLI::App& app, RunOptions& options);
+
+/// --budget, of verbs that run one kernel.
+void add_budget_option(CLI::App& app, RunOptions& options);
 
 /// Problems of the options alone: kUsage after a message, else kSuccess.
 int check_usage(const RunOptions& options);
@@ -41,6 +46,7 @@ std::optional<cfg::Machine> load_machine(const RunOptions& options, Diagnostics&
 struct RunInput {
   launch::KernelFile kernel;
   std::string launch_path, launch_text;
+  std::optional<gemm::Config> gemm{}; // that the kernel was generated from
 };
 
 /// The whole run. Returns the exit code; everything is printed and written. cycles (may be nullptr): of the launches, 0 without time.

@@ -5,6 +5,10 @@
 
 namespace tcsim::tool {
 
+void add_budget_option(CLI::App& app, RunOptions& o) {
+  app.add_flag("--budget", o.budget, "do not run: print what the shared memory of a CTA consists of, and how many stages fit (--json FILE for scripts)");
+}
+
 void add_run_options(CLI::App& app, RunOptions& o) {
   const std::vector<std::string> modes = {"full", "timing", "functional"},
                                  orders = {"eager", "late", "random"};

@@ -32,6 +32,12 @@ void occupancy_cells(const sim::Occupancy& o, const cfg::Machine& machine, Sweep
   row["registers"] = fmt::format("{}", o.registers_per_thread);
 }
 
+void budget_cells(const SharedBudget& budget, SweepRow& row) {
+  row["shared_bytes"] = fmt::format("{}", budget.bytes);
+  row["shared_budget"] = budget_line(budget);
+  if (budget.stages != 0) row["largest_stages"] = fmt::format("{}", budget.largest_stages);
+}
+
 void timing_cells(const GemmTiming& t, const cfg::Machine& machine, SweepRow& row) {
   if (!t.failure.empty()) return mark(row, "failed", "failed", t.failure);
   mark(row, "not_verified", "success", "");  // as CUTLASS says it: values are not computed

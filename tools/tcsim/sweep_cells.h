@@ -5,12 +5,14 @@
 #include "isa/diag.h"
 #include "sim/gpu/occupancy.h"
 #include "tools/tcsim/gemm_kernel.h"
+#include "tools/tcsim/shared_budget.h"
 #include "tools/tcsim/sweep_run.h"
 
 namespace tcsim::tool {
 
 void machine_cells(const SweepMachine& on, SweepRow& row);
 void occupancy_cells(const sim::Occupancy& occupancy, const cfg::Machine& machine, SweepRow& row);
+void budget_cells(const SharedBudget& budget, SweepRow& row);
 /// Also when the timing failed. Needs Bytes and Flops of the row for the columns that follow from them; Flops default to the run's.
 void timing_cells(const GemmTiming& timing, const cfg::Machine& machine, SweepRow& row);
 /// Why the point has no time.

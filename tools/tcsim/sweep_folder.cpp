@@ -69,22 +69,22 @@ Inputs read_inputs(const CompiledKernel& compiled, Diagnostics& diags) {
   in.kernel = launch::read_kernel_file(compiled.kernel_path, diags);
   in.launch_path = compiled.launch_path;
   in.launch_text = read_text_file(compiled.launch_path, diags);
-  if (in.kernel && in.kernel->triton) in.registers = in.kernel->triton->registers;
   return in;
 }
 
 /// Sum over the launches of the file, in their order.
-GemmTiming time_launches(const isa::Module& module, launch::Workspace& work, uint32_t registers, const cfg::Machine& machine, SweepRow& row, Diagnostics& diags) {
+GemmTiming time_launches(const isa::Module& module, launch::Workspace& work, const Inputs& in, const cfg::Machine& machine, SweepRow& row, Diagnostics& diags) {
+  const launch::TritonMetadata* triton = in.kernel->triton ? &*in.kernel->triton : nullptr;
   GemmTiming sum;
   for (const launch::BoundLaunch& bound : work.launches) {
     sim::SimOptions options;
     options.mode = sim::Mode::timing;
-    options.registers = registers != 0 ? registers : bound.kernel->maxnreg;
+    options.registers = launch::given_registers(in.registers, *bound.kernel, triton);
+    budget_cells(kernel_budget(module, *bound.kernel, bound.info.dynamic_smem_bytes, triton, machine), row);
     const sim::SimResult result = sim::simulate(module, *bound.kernel, bound.info, work.memory, machine, options, diags);
     occupancy_cells(result.occupancy, machine, row);
     if (!result.ok) return sum;
     const sim::Report report = sim::make_report(result, module, *bound.kernel, bound.info, machine, options);
-    row["shared_bytes"] = fmt::format("{}", report.launch.dynamic_smem_bytes + report.launch.static_smem_bytes);
     row["Operation"] = bound.kernel->name;
     sum.add(timing_of(report), 1);
   }
@@ -126,7 +126,7 @@ SweepRow run_compiled_point(const SweepPoint& point) {
     refusal_cells(diags, row);
     return row;
   }
-  GemmTiming timing = time_launches(*module, work, in.registers, machine, row, diags);
+  GemmTiming timing = time_launches(*module, work, in, machine, row, diags);
   timing.failure = first_error(diags);
   // No CTA fits: it did not even start.
   if (diags.has_errors() && row.number("ctas_per_sm") == 0) refusal_cells(diags, row);

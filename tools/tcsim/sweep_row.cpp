@@ -31,7 +31,7 @@ const std::vector<std::string>& sweep_columns() {
       "arch", "set", "style", "tile", "cluster", "warps", "consumers", "swizzle", "dtype", "acc", "layout", "options", "kernel", "launch",
       // what came out
       "cycles", "time_us", "tflops", "share_of_peak", "peak", "bound_by", "binding_resource", "binding_share", "stalls", "ctas_per_sm", "occupancy", "occupancy_limiter",
-      "registers", "shared_bytes", "shared_budget", "bytes_in_flight", "warp_instructions", "measured_cycles", "reason", "wall_s"};
+      "registers", "shared_bytes", "shared_budget", "largest_stages", "bytes_in_flight", "warp_instructions", "measured_cycles", "reason", "wall_s"};
   return columns;
 }
 

@@ -22,18 +22,10 @@ std::string type_of(const launch::LaunchFile& file, const char* buffer) {
   return spec == nullptr ? "" : std::string(isa::name(spec->dtype));
 }
 
-/// Buffers of shared memory: "A 3 x 8192 B, B 3 x 8192 B"; and what the loads of an SM can have on the way.
-void shared_cells(const gemm::Program& program, SweepRow& row) {
-  std::vector<std::string> parts;
-  for (const gemm::SharedUse& use : program.shared) parts.push_back(use.stages > 1 ? fmt::format("{} {} x {} B", use.what, use.stages, use.bytes) : fmt::format("{} {} B", use.what, use.bytes));
-  row["shared_budget"] = fmt::format("{}", fmt::join(parts, ", "));
-  row["shared_bytes"] = fmt::format("{}", program.dynamic_smem_bytes);
-}
-
 uint64_t loaded_bytes(const gemm::Program& program) {
   uint64_t bytes = 0;
   for (const gemm::SharedUse& use : program.shared)
-    if (use.what == "A" || use.what == "B" || use.what == "scale factors") bytes += uint64_t{use.stages} * use.bytes;
+    if (use.per_stage) bytes += uint64_t{use.stages} * use.bytes;
   return bytes;
 }
 
@@ -55,15 +47,14 @@ SweepRow run_gemm_point(const SweepPoint& point) {
   Diagnostics diags, ignored;
   const auto kernel = build_gemm(point.config, machine, diags);
   // What does not fit is described as well.
-  const gemm::Program program = kernel ? kernel->program : gemm::generate(for_machine(point.config, machine), ignored);
-  shared_cells(program, row);
+  if (const SharedBudget budget = gemm_budget(point.config, machine, ignored); !ignored.has_errors()) budget_cells(budget, row);
   if (!kernel) {
     refusal_cells(diags, row);
     return row;
   }
   problem_cells(*kernel, row);
   occupancy_cells(kernel->occupancy, machine, row);
-  row["bytes_in_flight"] = fmt::format("{}", loaded_bytes(program) * kernel->occupancy.ctas_per_sm);
+  row["bytes_in_flight"] = fmt::format("{}", loaded_bytes(kernel->program) * kernel->occupancy.ctas_per_sm);
   const GemmTiming timing = time_gemm(point.config, machine, {});
   timing_cells(timing, machine, row);
   return row;

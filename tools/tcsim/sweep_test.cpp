@@ -81,7 +81,7 @@ TEST_F(Sweep, EveryPointIsARow) {
     if (!fits) {
       EXPECT_EQ(row.at("reason"), row.at("arch") == "h200" ? "smem 262144 > 232448 B" : "smem 262144 > 166912 B");
       EXPECT_EQ(row.at("Status"), "not_supported");
-      EXPECT_THAT(row.at("shared_budget"), HasSubstr("A 8 x 16384 B, B 8 x 16384 B"));
+      EXPECT_THAT(row.at("shared_budget"), HasSubstr("A 8 stages x 16384 B, B 8 stages x 16384 B"));
       continue;
     }
     EXPECT_EQ(row.at("Status"), "success");
@@ -93,7 +93,7 @@ TEST_F(Sweep, EveryPointIsARow) {
     EXPECT_FALSE(row.at("stalls").empty());
   }
   EXPECT_EQ(keys.size(), 12u);
-  for (const char* text : {"h200, 256 x 256 x 128", "a100, 256 x 256 x 128", "rank", "cannot run:", "smem 262144 > 232448 B  (A 8 x 16384 B, B 8 x 16384 B)", "winner: ", "against the runner-up",
+  for (const char* text : {"h200, 256 x 256 x 128", "a100, 256 x 256 x 128", "rank", "cannot run:", "smem 262144 > 232448 B  (A 8 stages x 16384 B, B 8 stages x 16384 B; at most 7 stages fit)", "at most 5 stages fit", "winner: ", "against the runner-up",
                            "bytes in flight", "stalls moved", "default of this style is not among the points"})
     EXPECT_THAT(ran.out, HasSubstr(text));
   EXPECT_THAT(box_.read("s.html"), HasSubstr("smem 262144 > 232448 B"));

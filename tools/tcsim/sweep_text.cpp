@@ -90,13 +90,20 @@ std::string ranking(const Rows& ran, const std::vector<std::string>& columns, si
   return out;
 }
 
+/// "  (A 8 stages x 16384 B, ...; at most 7 stages fit)"
+std::string budget_of(const SweepRow& row) {
+  std::string out = row.at("shared_budget");
+  if (!row.at("largest_stages").empty()) out += row.number("largest_stages") > 0 ? fmt::format("; at most {} stages fit", row.at("largest_stages")) : "; not even one stage fits";
+  return out.empty() ? "" : fmt::format("  ({})", out);
+}
+
 std::string refused(const Rows& rows, const std::vector<std::string>& columns, size_t top) {
   const size_t shown = top == 0 ? rows.size() : std::min(top, rows.size());
   std::string out;
   for (size_t i = 0; i < shown; ++i) {
     const SweepRow& row = *rows[i];
     out += fmt::format("  {}: {}", name_of(row, columns), row.at("reason"));
-    if (!row.at("shared_budget").empty() && row.at("reason").starts_with("smem ")) out += fmt::format("  ({})", row.at("shared_budget"));
+    if (row.at("reason").starts_with("smem ")) out += budget_of(row);
     out += "\n";
   }
   if (shown < rows.size()) out += fmt::format("  ... and {} more\n", rows.size() - shown);

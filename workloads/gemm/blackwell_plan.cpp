@@ -118,8 +118,8 @@ Program Blackwell::program() {
   p.cluster = {c_.cluster[0], c_.cluster[1], 1};
   p.grid = grid();
   p.block = {threads(), 1, 1};
-  p.shared = {{"A", c_.stages, a_.region()}, {"B", c_.stages, b_.region()}};
-  if (t_.scaled()) p.shared.push_back({"scale factors", c_.stages, scale_region()});
+  p.shared = {{"A", c_.stages, a_.region(), true}, {"B", c_.stages, b_.region(), true}};
+  if (t_.scaled()) p.shared.push_back({"scale factors", c_.stages, scale_region(), true});
   if (c_.epilogue == "tma") p.shared.push_back({"C slots", kSlots * kEpilogueWarps, kSlotBytes});
   p.shared.push_back({"alignment", 1, 1024});
   for (const SharedUse& use : p.shared) p.dynamic_smem_bytes += use.stages * use.bytes;

@@ -64,7 +64,8 @@ struct Config {
 /// Bytes of shared memory by use, for the budget table ("A: 3 stages x 8192 B").
 struct SharedUse {
   std::string what;
-  uint32_t stages = 1, bytes = 0;
+  uint32_t stages = 1, bytes = 0;  // copies, and bytes of each
+  bool per_stage = false;          // a copy for each stage of the main loop, filled by loads
 };
 
 /// A tensor map that the kernel takes as a 128-byte parameter: fields of cuTensorMapEncodeTiled, innermost dimension first.

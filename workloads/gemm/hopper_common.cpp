@@ -161,7 +161,7 @@ Program Hopper::program() {
   p.cluster = {c_.cluster[0], c_.cluster[1], 1};
   p.grid = grid();
   p.block = {threads_, 1, 1};
-  p.shared = {{"A", c_.stages, a_.region()}, {"B", c_.stages, b_.region()}};
+  p.shared = {{"A", c_.stages, a_.region(), true}, {"B", c_.stages, b_.region(), true}};
   if (c_.epilogue == "tma") p.shared.push_back({"C slots", kSlots * groups_, kSlotBytes});
   p.shared.push_back({"alignment", 1, 1024u + (faulty(Fault::misaligned_stage) ? kMisalignment : 0)});
   for (const SharedUse& use : p.shared) p.dynamic_smem_bytes += use.stages * use.bytes;

@@ -112,7 +112,7 @@ Program MmaSync::emit() {
   p.grid = {(c_.m + c_.tile[0] - 1) / c_.tile[0], (c_.n + c_.tile[1] - 1) / c_.tile[1], 1};
   p.block = {threads_, 1, 1};
   p.dynamic_smem_bytes = (a_.smem.bytes() + b_.smem.bytes()) * c_.stages;
-  p.shared = {{"A", c_.stages, a_.smem.bytes()}, {"B", c_.stages, b_.smem.bytes()}};
+  p.shared = {{"A", c_.stages, a_.smem.bytes(), true}, {"B", c_.stages, b_.smem.bytes(), true}};
   p.ptx = module_text(c_, "gemm", w_, threads_, t_.sm >= 89 ? 4 : 0);
   p.launch_toml = launch_text(c_, p, t_.name, t_.output);
   return p;

@@ -192,7 +192,7 @@ Program Simt::emit() {
   program.grid = {c_.m / bm, c_.n / bn, 1};
   program.block = {threads_, 1, 1};
   program.dynamic_smem_bytes = (stage_bytes(a_) + stage_bytes(b_)) * c_.stages;
-  program.shared = {{"A", c_.stages, stage_bytes(a_)}, {"B", c_.stages, stage_bytes(b_)}};
+  program.shared = {{"A", c_.stages, stage_bytes(a_), true}, {"B", c_.stages, stage_bytes(b_), true}};
   program.ptx = module_text(c_, "gemm", w_, threads_, 0);
   program.launch_toml = launch_text(c_, program, "f32", "f32");
   return program;

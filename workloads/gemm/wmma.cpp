@@ -214,7 +214,7 @@ Program Wmma::emit() {
   program.grid = {c_.m / c_.tile[0], c_.n / c_.tile[1], 1};
   program.block = {threads_, 1, 1};
   program.dynamic_smem_bytes = (a_.smem.bytes() + b_.smem.bytes()) * c_.stages;
-  program.shared = {{"A", c_.stages, a_.smem.bytes()}, {"B", c_.stages, b_.smem.bytes()}};
+  program.shared = {{"A", c_.stages, a_.smem.bytes(), true}, {"B", c_.stages, b_.smem.bytes(), true}};
   program.ptx = module_text(c_, "gemm", w_, threads_, 0);
   program.launch_toml = launch_text(c_, program, c_.dtype, c_.acc);
   return program;
