@@ -13,6 +13,8 @@ function headline_section(report) {
     if (waits.length) cards.push(card(waits[0][0].replaceAll('_', '_\u200b'), `${share(waits[0][1])} of warp-cycles, the most: ${data.reasons[waits[0][0]]}`));
   }
   cards.push(card(`${launch.ctas_per_sm} × ${launch.warps_per_cta} warps`, `CTAs on an SM, limited by ${launch.occupancy_limiter || 'nothing'}`));
+  const failure = report.diagnostics.find((d) => d.severity === 'error');
+  if (failure && !report.cycles) cards.push(card('failed', failure.kind, 'bad'));
   if (report.check) cards.push(card(report.check.passed ? 'passed' : 'failed', `result check of ${count(report.check.elements)} elements`, report.check.passed ? 'good' : 'bad'));
   const dims = (values) => values.join(' × ');
   const ctas = launch.grid.reduce((product, n) => product * n, 1), slots = launch.ctas_per_sm * arch.sms;
@@ -34,7 +36,7 @@ function headline_section(report) {
 function messages(report) {
   if (!report.diagnostics.length) return null;
   return el('details', {open: report.diagnostics.some((d) => d.severity !== 'note')}, el('summary', {}, `${report.diagnostics.length} message${report.diagnostics.length === 1 ? '' : 's'}`),
-    el('ul', {}, report.diagnostics.map((d) => el('li', {}, el('b', {class: d.severity === 'error' ? 'bad' : d.severity === 'warning' ? 'warn' : 'dim'}, `${d.severity} `), el('code', {}, d.where), ` ${d.text}`))));
+    el('ul', {}, report.diagnostics.map((d) => el('li', {}, el('b', {class: d.severity === 'error' ? 'bad' : d.severity === 'warning' ? 'warn' : 'dim'}, `${d.severity} `), el('code', {}, d.where), el('span', {class: 'lines'}, ` ${d.text}`)))));
 }
 
 function bar_rows(entries) {

@@ -99,7 +99,7 @@ function sweep_table(sweep) {
   const column = (index) => ({label: label(columns[index]), number: numeric[index], value: value(index), class: numeric[index] ? '' : 'short',
     cell: (p) => column_text(columns[index], p.cells[index], numeric[index]), title: numeric[index] ? undefined : (p) => p.cells[index]});
   // Why a point cannot run stands where the others say what binds them.
-  const bound = {label: 'bound by', class: 'long', value: (p) => p.bound || p.reason, cell: (p) => (p.cycles ? p.bound : el('span', {class: 'bad'}, `${refusal(p)}: ${p.reason}`))};
+  const bound = {label: 'bound by', class: 'long', value: (p) => p.bound || p.reason, cell: (p) => (p.cycles ? el('span', {class: 'nowrap'}, p.bound) : el('span', {class: 'bad'}, `${refusal(p)}: ${p.reason}`))};
   const draw = () => holder.replaceChildren(make_table({
     columns: shown.map((index) => (columns[index] === roles.bound ? bound : column(index))), rows: points.filter((p) => [...filters.values()].every((keeps) => keeps(p))), search: 'search', first: {column: shown.indexOf(at(roles.cycles)), down: false},
     detail: (p) => facts(columns.map((name, index) => [name, column_text(name, p.cells[index], numeric[index])]))}));
@@ -112,6 +112,24 @@ function sweep_table(sweep) {
   draw();
   return section('points', 'All points', 'Those that cannot run are kept, with the reason. Columns sort on a click; a row unfolds to everything that is known of the point.', el('div', {class: 'tools'}, tools), holder);
 }
+
+/** Where there are no tiles to map: a bar for each point, the fastest first. */
+function time_bars(sweep) {
+  const ran = sweep.points.filter((p) => p.cycles > 0).sort((a, b) => a.cycles - b.cycles).slice(0, kTimeBars);
+  if (ran.length < 2) return null;
+  const bounds = unique(ran.map(binding_name)).sort();
+  const style = (name) => `background: var(${kSeriesColours[bounds.indexOf(name) % kSeriesColours.length]})`;
+  const most = ran[ran.length - 1].cycles;
+  // As much of the choice as tells points apart: a launch file is often the kernel's own.
+  const differing = (length) => unique(sweep.points.map((p) => sweep.choice_of(p).slice(0, length).join())).length;
+  const needed = sweep.choices.findIndex((_, at) => differing(at + 1) === differing(sweep.choices.length)) + 1;
+  const name = (p) => sweep.choice_of(p).slice(0, needed).join(', ');
+  return section('times', 'Cycles', 'The colour is what binds the point.',
+    el('div', {class: 'legend'}, bounds.map((bound) => el('span', {}, el('i', {style: style(bound)}), bound))),
+    el('div', {class: 'bars plain'}, ran.flatMap((p) => [el('span', {}, name(p)), el('span', {class: 'value'}, count(p.cycles)),
+      el('span', {class: 'bar'}, el('i', {style: `width: ${100 * p.cycles / most}%; ${style(binding_name(p))}`}))])));
+}
+const kTimeBars = 60;
 
 /** The fastest of each choice, when there is one. */
 function best_table(sweep) {
@@ -148,10 +166,10 @@ function sweep_sections() {
   const where = (p) => [...sweep.choice_of(p), p.tile, p.stages ? `${p.stages} stages` : ''].filter(Boolean).join(', ');
   const head = section('headline', 'Headline', null, el('div', {class: 'cards'},
     [[count(sweep.points.length), 'points'], [count(sweep.points.length - ran.length), 'cannot run'], ...(best ? [[count(best.cycles), `cycles of the fastest: ${where(best)}`], [binding_name(best), 'binds it']] : [])]
-      .map(([value, label]) => el('div', {class: 'card'}, el('b', {}, value), el('span', {}, label)))), sweep.choices.length ? best_table(sweep) : null);
+      .map(([value, label]) => el('div', {class: 'card'}, el('b', {}, value.replaceAll('_', '_\u200b')), el('span', {}, label)))), sweep.choices.length && unique(sweep.points.map((p) => sweep.choice_of(p).join('\u0001'))).length < sweep.points.length ? best_table(sweep) : null);
   if (!sweep.points.length) return [head];
   // Compiled kernels may tell neither their tile nor their stages.
-  if (unique(sweep.points.map((p) => `${p.tile} ${p.stages}`)).length < 2) return [head, sweep_table(sweep)];
+  if (unique(sweep.points.map((p) => `${p.tile} ${p.stages}`)).length < 2) return [head, time_bars(sweep), sweep_table(sweep)].filter(Boolean);
   const selected = sweep.choices.map(({name, values}) => (best ? best.cells[sweep.columns.indexOf(name)] : values[0]));
   const map = el('div'), curves = el('div');
   const draw = () => {

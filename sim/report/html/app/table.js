@@ -19,7 +19,7 @@ function make_table(options) {
   function sort_by(at) {
     const first_down = Boolean(columns[at].number);
     if (order.column !== at) order = {column: at, down: first_down};
-    else if (order.down === first_down) order.down = !first_down;
+    else if (order.down === first_down || options.first) order = {column: at, down: !order.down};
     else order = {column: null, down: false};
     show_order();
     draw();

@@ -124,10 +124,11 @@ class Page:
             self.call('Input.dispatchMouseEvent', type=kind, x=x, y=y, button='none' if kind == 'mouseMoved' else 'left', clickCount=0 if kind == 'mouseMoved' else 1)
 
     def screenshot(self, path, selector=None):
-        """Of the window, or of an element."""
+        """Of the window, or of an element; PNG or WebP by the file's name."""
         clip = {}
         if selector:
             box = self.evaluate(f'(() => {{ const r = document.querySelector({json.dumps(selector)}).getBoundingClientRect(); return [r.x + scrollX, r.y + scrollY, r.width, r.height]; }})()')
             clip = {'clip': dict(zip(('x', 'y', 'width', 'height'), box), scale=1), 'captureBeyondViewport': True}
-        shot = self.call('Page.captureScreenshot', format='png', **clip)
+        kind = {'format': 'webp', 'quality': 60} if str(path).endswith('.webp') else {'format': 'png'}
+        shot = self.call('Page.captureScreenshot', **kind, **clip)
         Path(path).write_bytes(base64.b64decode(shot['data']))
