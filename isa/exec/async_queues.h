@@ -62,10 +62,13 @@ class BulkGroups {
   uint64_t next_ = 1, group_ = 0;
 };
 
-/// wgmma groups of a warp: instructions complete in order.
+/// wgmma groups of a warp: instructions complete in order. The four warps of a warpgroup count the same instructions.
 class WgmmaQueue {
  public:
-  void issue(const WgmmaIssue& w) { pending_.push_back({w, kOpen}); }
+  void issue(const WgmmaIssue& w) {
+    pending_.push_back({w, kOpen});
+    ++issued_;
+  }
   void commit() {
     ++group_;
     for (Entry& e : pending_)
@@ -81,6 +84,10 @@ class WgmmaQueue {
   size_t size() const { return pending_.size(); }
   const WgmmaIssue& at(size_t i) const { return pending_[i].issue; }
   const WgmmaIssue& front() const { return pending_.front().issue; }
+  /// Instructions issued since the warp's start, and how many of them left the queue.
+  uint64_t issued() const { return issued_; }
+  uint64_t popped() const { return issued_ - pending_.size(); }
+  uint64_t computed() const { return popped() + computed_; }
   void pop() {
     pending_.pop_front();
     computed_ -= computed_ > 0;
@@ -91,6 +98,7 @@ class WgmmaQueue {
   void clear() {
     pending_.clear();
     computed_ = 0;
+    issued_ = 0;
   }
 
  private:
@@ -98,7 +106,7 @@ class WgmmaQueue {
   struct Entry { WgmmaIssue issue; uint64_t group; };
   std::deque<Entry> pending_;
   size_t computed_ = 0;  // of the oldest
-  uint64_t group_ = 0;
+  uint64_t group_ = 0, issued_ = 0;
 };
 
 }  // namespace tcsim::isa

@@ -1,5 +1,5 @@
 // The deadlock report: who waits for what, and who should have brought it.
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <bit>
@@ -108,7 +108,7 @@ class CtaReport {
       }
       case Op::cp_async_wait: return "waits for cp.async";
       case Op::mbarrier_try_wait: return mbarrier_wait_text(warp.mbarrier_wait_of(lane));
-      case Op::wgmma_wait: return "waits for wgmma";
+      case Op::wgmma_wait: return wgmma_wait_text(warp);
       case Op::cp_async_bulk_wait: return "waits for bulk copies";
       case Op::barrier_cluster_wait: return "waits for the other threads of the cluster";
       case Op::setmaxnreg: return fmt::format("waits for registers: {} are in the CTA's pool", cta_.pooled_registers);
@@ -116,6 +116,16 @@ class CtaReport {
       case Op::nanosleep: return "sleeps";
       default: return fmt::format("lanes {:#x} wait for the other lanes of the warp", lanes);
     }
+  }
+
+  /// The other warps of the warpgroup have not issued as many wgmmas.
+  std::string wgmma_wait_text(const Warp& warp) const {
+    std::vector<uint32_t> behind;
+    const size_t first = warp.index() / kWarpsPerGroup * kWarpsPerGroup, end = std::min(first + kWarpsPerGroup, cta_.warps.size());
+    for (size_t w = first; w < end; ++w)
+      if (cta_.warps[w].wgmma.issued() < warp.wgmma.issued()) behind.push_back(static_cast<uint32_t>(w));
+    if (behind.empty()) return "waits for wgmma";
+    return fmt::format("waits for wgmma: warp{} {} of the warpgroup {} not issued as many as this warp", behind.size() > 1 ? "s" : "", fmt::join(behind, ", "), behind.size() > 1 ? "have" : "has");
   }
 
   std::string mbarrier_wait_text(const MbarrierWait& wait) {

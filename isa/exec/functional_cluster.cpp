@@ -211,11 +211,25 @@ bool FunctionalCluster::wait_bulk(Cta&, Warp& warp) {
   return true;
 }
 
-void FunctionalCluster::wait_wgmma(Cta& cta, Warp& warp, uint64_t keep) {
-  for (size_t n = warp.wgmma.blocking(keep); n > 0; --n) {
-    if (warp.wgmma.next_to_compute() == &warp.wgmma.front()) compute_wgmma(cta, warp);
-    warp.wgmma.pop();
-  }
+/// A wgmma-group belongs to the warpgroup (PTX ISA, "wgmma.commit_group"): it is complete when the parts of all four warps are, so
+/// one warp may release the operands for all of them.
+bool FunctionalCluster::complete_group(Cta& cta, Warp& warp, uint64_t keep) {
+  const size_t blocking = warp.wgmma.blocking(keep);
+  if (blocking == 0) return true;
+  const uint64_t needed = warp.wgmma.popped() + blocking;
+  const size_t first = warp.index() / kWarpsPerGroup * kWarpsPerGroup, end = std::min(first + kWarpsPerGroup, cta.warps.size());
+  for (size_t w = first; w < end; ++w)
+    if (cta.warps[w].wgmma.issued() < needed) return false;
+  for (size_t w = first; w < end; ++w)
+    while (cta.warps[w].wgmma.computed() < needed) compute_wgmma(cta, cta.warps[w]);
+  for (size_t n = 0; n < blocking; ++n) warp.wgmma.pop();
+  return true;
+}
+
+bool FunctionalCluster::wait_wgmma(Cta& cta, Warp& warp, uint64_t keep) {
+  if (complete_group(cta, warp, keep)) return true;
+  waiters_.push_back({&cta, &warp, warp.ctx.fx.lanes, Control::wgmma_wait, {}, keep});
+  return false;
 }
 
 bool FunctionalCluster::wait_cluster(Cta& cta, Warp& warp, std::string& error) {
@@ -240,7 +254,8 @@ void FunctionalCluster::lanes_exited(Cta& cta, Warp& warp, uint32_t lanes) {
   ++events;
   cluster.barrier.exit(static_cast<uint32_t>(std::popcount(lanes)));
   if (!warp.exited()) return;
-  wait_wgmma(cta, warp, 0);
+  while (compute_wgmma(cta, warp)) {}
+  while (!warp.wgmma.empty()) warp.wgmma.pop();
   land_if([&](const Pending& p) { return p.warp == &warp && !p.copy.has_mbarrier; });
 }
 
@@ -249,6 +264,7 @@ bool FunctionalCluster::over(const Waiter& w) {
   switch (w.why) {
     case Control::mbarrier_wait: return w.cta->mbarriers.find(w.wait.address.offset) == nullptr || w.cta->mbarriers.ended(w.wait.address.offset, w.wait.parity);
     case Control::cluster_wait: return cluster.barrier.may_pass(w.cta->rank, w.warp->index(), w.lanes, error);
+    case Control::wgmma_wait: return complete_group(*w.cta, *w.warp, w.count);
     case Control::tensor_alloc: return w.cta->tensor->changes() != w.count;
     default: return w.cta->set_registers(*w.warp, static_cast<uint32_t>(w.count));
   }

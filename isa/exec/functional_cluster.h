@@ -51,7 +51,7 @@ class FunctionalCluster {
   void issue(Cta& cta, Warp& warp);
   bool wait_mbarrier(Cta& cta, Warp& warp);
   bool wait_bulk(Cta& cta, Warp& warp);
-  void wait_wgmma(Cta& cta, Warp& warp, uint64_t keep);
+  bool wait_wgmma(Cta& cta, Warp& warp, uint64_t keep);
   bool wait_cluster(Cta& cta, Warp& warp, std::string& error);
   bool set_registers(Cta& cta, Warp& warp);
   void lanes_exited(Cta& cta, Warp& warp, uint32_t lanes);
@@ -104,6 +104,8 @@ class FunctionalCluster {
   void land_in(const BulkCopy& copy, const MbarrierSource& source, Cta& target, const Cta& from);
   /// The oldest wgmma of the warp that is not computed, now. False: all are.
   static bool compute_wgmma(Cta& cta, Warp& warp);
+  /// Completes the warpgroup's instructions that `warp` waits for. False: a warp of it has not issued its part yet.
+  static bool complete_group(Cta& cta, Warp& warp, uint64_t keep);
   void fail(MbarrierError error, uint32_t inst, const Cta& cta, uint32_t warp);
   bool over(const Waiter& waiter);
   template <class F>

@@ -195,7 +195,7 @@ class Interpreter {
       case Control::bulk_commit: warp.bulk.commit(fx.lanes); break;
       case Control::bulk_wait: goes_on = c.wait_bulk(cta, warp); break;
       case Control::wgmma_commit: warp.wgmma.commit(); break;
-      case Control::wgmma_wait: c.wait_wgmma(cta, warp, fx.count); break;
+      case Control::wgmma_wait: goes_on = c.wait_wgmma(cta, warp, fx.count); break;
       case Control::wgmma_fence: case Control::dependents: break;  // one launch: nothing runs before or after it
       case Control::cluster_arrive: error = c.cluster.barrier.arrive(cta.rank, warp.index(), fx.lanes); break;
       case Control::cluster_wait: goes_on = c.wait_cluster(cta, warp, error); break;

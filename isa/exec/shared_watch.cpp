@@ -294,11 +294,20 @@ bool SharedWatch::check_tensor_readers(ExecContext& ctx, uint32_t inst, uint32_t
   return false;
 }
 
+/// How many of the oldest wgmmas in the warp's queue a warp of its warpgroup has waited for: a group is the warpgroup's (PTX ISA,
+/// "wgmma.commit_group"), so these have read their operands.
+static size_t waited_for(const std::vector<Warp>& warps, const Warp& warp) {
+  const size_t first = warp.index() / kWarpsPerGroup * kWarpsPerGroup, end = std::min(first + kWarpsPerGroup, warps.size());
+  uint64_t popped = 0;
+  for (size_t w = first; w < end; ++w) popped = std::max(popped, warps[w].wgmma.popped());
+  return static_cast<size_t>(popped - warp.wgmma.popped());
+}
+
 bool SharedWatch::check_wgmma_readers(ExecContext& ctx, uint32_t inst, uint32_t offset, uint32_t bytes) {
   if (!tensor_reads_.empty() && check_tensor_readers(ctx, inst, offset, bytes)) return true;
   std::vector<WgmmaRead> runs;
   for (const Warp& warp : *warps_)
-    for (size_t i = 0; i < warp.wgmma.size(); ++i) {
+    for (size_t i = waited_for(*warps_, warp); i < warp.wgmma.size(); ++i) {
       const WgmmaIssue& issue = warp.wgmma.at(i);
       const auto extents = wgmma_extents(issue);
       if (std::none_of(extents.begin(), extents.end(), [&](const WgmmaExtent& e) { return offset < e.end && e.begin < offset + bytes; })) continue;

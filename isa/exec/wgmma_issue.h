@@ -15,6 +15,8 @@ namespace tcsim::isa {
 class WindowMemory;
 struct StaleBytes;  // isa/exec/shared_watch.h
 
+constexpr size_t kWarpsPerGroup = 4;  // a warpgroup: "four contiguous warps"; the first one's number is a multiple of 4
+
 struct WgmmaIssue {
   const Inst* inst = nullptr;
   uint32_t index = 0;        // of the instruction in the kernel

@@ -77,11 +77,39 @@ std::string failure(const std::string& body, const char* kind, const char* targe
 
 const std::string kMma = " wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%f0,%f1,%f2,%f3}, %rd1, %rd2, 1, 1, 1, 0, 0;";
 
+// A 128 bytes further with base offset 0: bits 7 to 9 of the address then shift the pattern. Said, and run.
+TEST(WgmmaPtx, StartInsideThePattern) {
+  PtxHarness h = harness();
+  h.run(ones() + "add.u64 %rd1, %rd1, 8;" + kMma + kFinish);
+  ASSERT_TRUE(h.ok()) << h.messages();
+  ASSERT_EQ(h.diags.all().size(), 1u) << h.messages();
+  EXPECT_EQ(h.diags.all()[0].kind, "swizzle-mismatch");
+  EXPECT_NE(h.messages().find("operand A: start address 0x80 is 128 bytes past a multiple of 1024"), std::string::npos) << h.messages();
+  EXPECT_EQ(std::bit_cast<float>(h.at(0, 0)), 116.0f);
+}
+
+// "wgmma.commit_group ... creates a new wgmma-group per warpgroup": when warp 0 has waited for it, all four warps' parts have read
+// their operands, and warp 0 may overwrite them without a barrier. B is 8 rows of 128 bytes at 0x400: 16 products of 1 on 100.
+TEST(WgmmaPtx, OneWarpReleasesTheOperandsOfAllFour) {
+  for (AsyncOrder order : {AsyncOrder::eager, AsyncOrder::late, AsyncOrder::random}) {
+    PtxHarness h = harness();
+    h.options.order = order;
+    h.run(ones() + kMma + R"(
+      wgmma.commit_group.sync.aligned; wgmma.wait_group.sync.aligned 0;
+      mov.u32 %r7, 0; mad.lo.u32 %r8, %tid_x, 32, %r1; setp.lt.u32 %p3, %tid_x, 32;
+      @%p3 st.shared.v4.u32 [%r8+1024], {%r7, %r7, %r7, %r7}; @%p3 st.shared.v4.u32 [%r8+1040], {%r7, %r7, %r7, %r7};)" + kFinish);
+    expect_all(h, 116);
+  }
+}
+
+// A warp of the warpgroup that leaves out the wgmma: the others wait for ever.
+TEST(WgmmaPtx, AWarpThatIsMissing) {
+  const std::string text = failure("setp.ge.u32 %p3, %tid_x, 96; @%p3 bra FINISH;" + kMma + "FINISH:", "deadlock");
+  EXPECT_NE(text.find("warp 3 of the warpgroup has not issued as many"), std::string::npos) << text;
+}
+
 TEST(WgmmaPtx, Faults) {
-  // A 128 bytes further: bits 7 to 9 of the address then shift the pattern.
-  std::string text = failure("add.u64 %rd1, %rd1, 8;" + kMma, "misaligned");
-  EXPECT_NE(text.find("operand A: start address 0x80 is 128 bytes past a multiple of 1024"), std::string::npos) << text;
-  text = failure("add.u64 %rd2, %rd2, 7;" + kMma, "bad-descriptor");
+  std::string text = failure("add.u64 %rd2, %rd2, 7;" + kMma, "bad-descriptor");
   EXPECT_NE(text.find("operand B: start address 0x4070 is byte 112 of a 128-byte row"), std::string::npos) << text;
   // Stride 1024 units instead of 64: row 8 of A lies 16 KiB on, row 16 beyond the 32 KiB.
   text = failure("mov.u64 %rd3, 0x3c000000000; add.u64 %rd1, %rd1, %rd3;" + kMma, "out-of-bounds");

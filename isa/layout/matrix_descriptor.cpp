@@ -43,6 +43,10 @@ DescriptorProblem check_descriptor(const MatrixDescriptor& d, Major major, uint3
   const uint32_t row = d.swizzle_bytes;
   if (row == 0) return {};
   const uint32_t pattern = row * (d.atom_bytes == 32 ? 4 : 8);
+  const uint32_t in_row = d.start % row;
+  if (major == Major::k && in_row + std::min(slice_bytes, row) > row)
+    return {"bad-descriptor", fmt::format("start address {:#x} is byte {} of a {}-byte row of the swizzle pattern: the {} bytes along K would "
+                                          "cross the row's end", d.start, in_row, row, slice_bytes)};
   // "Normally, matrix base offset is 0 when the start-address is aligned to the byte boundary of the repeating pattern.
   // Otherwise base offset = (pattern start addr >> 0x7) & 0x7". Inside a row the start may lie anywhere (steps along K).
   const uint32_t past = (d.start - 128u * d.base_offset) % pattern / row * row;
@@ -53,10 +57,6 @@ DescriptorProblem check_descriptor(const MatrixDescriptor& d, Major major, uint3
                               "address % {} < {}, or a base offset (it is 0)", d.start, d.start % pattern, pattern, row, pattern, row)
                 : fmt::format("start address {:#x} does not fit base offset {}: the {}-byte swizzle pattern starts at address % {} == {}, "
                               "this address is {} bytes past it", d.start, d.base_offset, row, pattern, 128 * d.base_offset % pattern, past)};
-  const uint32_t in_row = d.start % row;
-  if (major == Major::k && in_row + std::min(slice_bytes, row) > row)
-    return {"bad-descriptor", fmt::format("start address {:#x} is byte {} of a {}-byte row of the swizzle pattern: the {} bytes along K would "
-                                          "cross the row's end", d.start, in_row, row, slice_bytes)};
   return {};
 }
 

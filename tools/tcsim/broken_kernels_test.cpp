@@ -71,7 +71,7 @@ std::vector<Expected> table() {
   const Diagnosis more{"tma-byte-mismatch", "mbarrier.arrive.expect_tx", "full_bar[0]: expected 32896 B, delivered 32768 B, phase 0 never completes: expect_tx counts 128 B"};
   // 16 rows x 2 pieces of a wgmma of K = 16: rows with row % 8 == 0 keep their places, 2 of 16, so 28 of 32 pieces differ (87.5 %).
   const Diagnosis swizzle{"swizzle-mismatch", "wgmma.mma_async", "TMA wrote SWIZZLE_NONE, the descriptor reads SWIZZLE_128B: first differing element row 1, byte 0; 28 of 32 pieces of 16 bytes (87.5 %)"};
-  const Diagnosis descriptor{"misaligned", "wgmma.mma_async", "is 128 bytes past a multiple of 1024"};
+  const Diagnosis descriptor{"swizzle-mismatch", "wgmma.mma_async", "is 128 bytes past a multiple of 1024"};
   const Diagnosis tile{"swizzle-mismatch", kLoad, "destination tile at offset 1152 starts 128 bytes past a multiple of 1024"};
   const Diagnosis missing{"barrier-misuse", "mbarrier.arrive.expect_tx", "the mbarrier full_bar[1] (offset 8) of shared memory is not initialised"};
   const Diagnosis again{"barrier-misuse", "mbarrier.init", "full_bar[1] (offset 8) that is in use (phase 0, 0 of 1 arrivals and 32768 bytes missing)"};
