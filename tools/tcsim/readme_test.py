@@ -149,7 +149,9 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         sandbox(pathlib.Path(folder), tcsim)
         for path in args.files:
-            faults += dead_links(path)
+            for fault in dead_links(path):
+                faults.append(fault)
+                print(fault, flush=True)
             for command in commands_of(path):
                 if args.only not in command.text:
                     continue
