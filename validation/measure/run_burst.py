@@ -61,6 +61,20 @@ class Bench:
                         continue
                     self.burst(grid, threads, rows, row_bytes, pitch, stride, steps, shared_tile, cold)
 
+    def bursts_through_registers(self):
+        for cold in (True, False):
+            for grid, shared_tile in ((1, False), (8, False), (32, False), (132, False)):
+                for loads, threads in ((4, 128), (8, 128), (4, 256), (8, 256), (12, 256)):
+                    f = self.gpu.kernel(self.file, f"burst_ldg_{loads}")
+                    rows, steps, rest = loads * threads // 8, 8, []
+                    for _ in range(REPEAT):
+                        if cold:
+                            self.cool()
+                        self.gpu.launch(f, grid, threads, rows * 128, u64(self.data), u64(1024), u64(0 if shared_tile else rows * 1024), u64(128), i32(steps), u64(self.sink))
+                        times = self.gpu.read(self.sink, "I", 64 * grid)
+                        rest += [times[64 * c + s] for c in range(grid) for s in range(1, steps)]
+                    self.emit(bench="burst_ldg", cold=cold, grid=grid, threads=threads, loads=loads, rows=rows, row_bytes=128, pitch=1024, steps=steps, rest=quantiles(rest))
+
     def maps(self):
         f = self.gpu.kernel(self.file, "cold_map")
         for stride, multiply in ((128, 1), (128, 1021), (1024, 1), (4096, 1), (32768, 1), (33024, 1021)):
@@ -129,6 +143,7 @@ def main():
     bench = Bench(*sys.argv[1:3])
     bench.maps()
     bench.bursts()
+    bench.bursts_through_registers()
     bench.in_flight()
     bench.second_touch()
     bench.epilogues()
