@@ -134,7 +134,9 @@ std::vector<Listed> list_instructions() {
   for (const std::string& name : isa::fragment_names()) {
     const auto [since, until] = fragment_targets(name);
     const bool wgmma = name.starts_with("wgmma"), sparse = name.find(".sp.") != std::string::npos;
-    out.push_back({name, std::string(wgmma ? "A B D" : "A B C D") + (sparse && !wgmma ? " E" : ""), since, until});
+    const std::string operands = std::string(wgmma ? "A B D" : "A B C D") + (sparse && !wgmma ? " E" : "");
+    out.push_back({name, operands, since, until});
+    if (has_block_scale(name)) out.push_back({name + ".block_scale", operands + " SFA SFB", 120, 999});
   }
   for (const std::string& name : isa::move_names()) {
     const bool bytes = name.find(".b8") != std::string::npos, store = name.starts_with("stmatrix"), mov = name == "movmatrix";

@@ -33,6 +33,8 @@ std::vector<Listed> list_instructions();
 
 // By family; tables of `operand` or of all operands. Empty without an error: not a name of the family.
 std::vector<Table> fragment_tables(std::string_view name, const std::string& operand, const LayoutOptions& options, std::string& error);
+/// mma.sync on e4m3 and the like: exists with .block_scale too (a last word of the name).
+bool has_block_scale(std::string_view name);
 std::vector<Table> move_tables(std::string_view name, const std::string& operand);
 std::vector<Table> tensor_access_tables(std::string_view name, const std::string& operand, const LayoutOptions& options, std::string& error);
 std::vector<Table> tcgen05_mma_tables(std::string_view name, const std::string& operand, const LayoutOptions& options, std::string& error);

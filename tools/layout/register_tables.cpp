@@ -80,10 +80,15 @@ Table scale_table(std::string_view name, bool a, int scales) {
 
 } // namespace
 
+bool has_block_scale(std::string_view name) { return extras_of(name).scales > 0; }
+
 std::vector<Table> fragment_tables(std::string_view name, const std::string& operand, const LayoutOptions& options, std::string& error) {
   std::vector<Table> out;
+  constexpr std::string_view kScaled = ".block_scale";
+  const bool scaled = name.ends_with(kScaled);
+  const std::string_view plain = name.substr(0, name.size() - (scaled ? kScaled.size() : 0));
   const auto acc = isa::type_from_name(options.accumulator);
-  if (!isa::find_fragment(name, MatrixRole::a)) return out;
+  if (!isa::find_fragment(plain, MatrixRole::a) || (scaled && !has_block_scale(plain))) return out;
   if (!acc) {
     error = fmt::format("accumulator type '{}', expected f16, f32, f64 or s32", options.accumulator);
     return out;
@@ -97,14 +102,14 @@ std::vector<Table> fragment_tables(std::string_view name, const std::string& ope
     if (!wanted(operand, letter)) continue;
     if (wgmma && role == MatrixRole::c && operand.empty()) continue;  // D is accumulated in place
     const bool shared = wgmma && (role == MatrixRole::b || (role == MatrixRole::a && options.space == "shared"));
-    const auto map = isa::find_fragment(name, role, *acc);
+    const auto map = isa::find_fragment(plain, role, *acc);
     if (!shared && map) out.push_back(from_map(name, letter, *map));
     if (!shared) continue;
     if (!layout) {
       error = fmt::format("swizzle '{}', expected none, 32B, 64B or 128B", options.swizzle);
       return {};
     }
-    const int bits = isa::find_fragment(name, MatrixRole::a)->element_bits();
+    const int bits = isa::find_fragment(plain, MatrixRole::a)->element_bits();
     const int stored = role == MatrixRole::a && sparse ? k / 2 : k;
     out.push_back(shared_operand(std::string(name), letter, *layout, role == MatrixRole::a ? m : n, stored, bits));
   }
@@ -113,7 +118,7 @@ std::vector<Table> fragment_tables(std::string_view name, const std::string& ope
   const int scales = options.scale_vec ? options.scale_vec : x.scales;
   if (x.scales)
     for (const bool a : {true, false})
-      if (operand == (a ? "SFA" : "SFB")) {
+      if (scaled ? wanted(operand, a ? "SFA" : "SFB") : operand == (a ? "SFA" : "SFB")) {
         if (scales != 1 && scales != 2 && scales != 4) error = fmt::format("--scale-vec {}, expected 1, 2 or 4", scales);
         else out.push_back(scale_table(name, a, scales));
       }

@@ -1,8 +1,11 @@
 // tcsim descriptor 0x...: what a matrix descriptor or an instruction descriptor says, and what is wrong with it.
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <memory>
+#include <nlohmann/json.hpp>
 
 #include "isa/layout/canonical_layout.h"
 #include "isa/layout/tcgen05_descriptor.h"
@@ -14,8 +17,10 @@
 namespace tcsim::tool {
 namespace {
 
+using Json = nlohmann::ordered_json;
+
 struct DescriptorCommand {
-  std::string bits, idesc, arch, major = "k", type = "f16", kind = "f16", tma_swizzle;
+  std::string bits, idesc, arch, major = "k", type = "f16", kind = "f16", tma_swizzle, format = "text";
   bool wgmma = false, tcgen05 = false, sparse = false, ws = false, a_in_tmem = false;
   int mn = 64, advance = -1, cta_group = 1, scale_vec = 0;
 };
@@ -38,63 +43,105 @@ std::optional<uint64_t> number(const std::string& text) {
   return std::nullopt;
 }
 
-/// Which bytes of the matrix an instruction would read wrongly because TMA wrote them with another swizzle.
-std::string compare_with_tma(const isa::MatrixDescriptor& d, isa::Major major, isa::TensorMap::Swizzling written, int mn, int element_bytes) {
+/// What is said, in both forms.
+struct Answer {
+  std::string text;
+  Json json = Json::object();
+};
+
+/// Elements of the matrix that an instruction would read elsewhere than TMA wrote them with another swizzle.
+struct Mismatch {
+  uint32_t wrong = 0, total = 0, line = 0, byte = 0;
+};
+Mismatch compare_with_tma(const isa::MatrixDescriptor& d, isa::Major major, isa::TensorMap::Swizzling written, int mn, int element_bytes) {
   // The same tile of rows of the pattern's length (without swizzle in the descriptor: of the written one's).
   const uint32_t row = d.swizzle_bytes ? d.swizzle_bytes : std::max(16u, isa::swizzle_span(written));
-  const auto name_read = d.swizzle_bytes ? fmt::format("{}B", d.swizzle_bytes) : std::string("none");
   const uint32_t lines = major == isa::Major::k ? static_cast<uint32_t>(mn) : 8;
   const isa::MatrixAddress at(d, major);
-  uint32_t wrong = 0, total = 0, first_line = 0, first_byte = 0;
+  Mismatch m;
   for (uint32_t line = 0; line < lines; ++line)
     for (uint32_t byte = 0; byte < row; byte += static_cast<uint32_t>(element_bytes)) {
-      ++total;
-      const uint32_t there = isa::swizzled(written, d.start + line * row + byte);
-      if (at.byte(line, byte) == there) continue;
-      if (wrong++ == 0) first_line = line, first_byte = byte;
+      ++m.total;
+      if (at.byte(line, byte) != isa::swizzled(written, d.start + line * row + byte) && m.wrong++ == 0) m.line = line, m.byte = byte;
     }
-  if (wrong == 0) return fmt::format("TMA with swizzle {} writes what this descriptor reads ({} elements agree)", name(written), total);
-  return fmt::format("TMA wrote swizzle {}, the descriptor reads {}: {} of {} elements are others, the first in line {} at byte {}", name(written), name_read, wrong, total, first_line, first_byte);
+  return m;
+}
+void say_mismatch(const DescriptorCommand& c, const isa::MatrixDescriptor& d, isa::Major major, int width, Answer& answer, Diagnostics& diags) {
+  auto written = isa::TensorMap::Swizzling::none;
+  for (int s = 0; s < 7; ++s)
+    if (name(static_cast<isa::TensorMap::Swizzling>(s)) == c.tma_swizzle) written = static_cast<isa::TensorMap::Swizzling>(s);
+  const Mismatch m = compare_with_tma(d, major, written, c.mn, std::max(1, width / 8));
+  answer.json["tma"] = {{"written", c.tma_swizzle}, {"elements", m.total}, {"different", m.wrong}};
+  if (m.wrong == 0) answer.text += fmt::format("  TMA with swizzle {} writes what this descriptor reads ({} elements agree)\n", c.tma_swizzle, m.total);
+  else
+    diags.error("swizzle-mismatch", {}, fmt::format("TMA wrote swizzle {}, the descriptor reads {}: {} of {} elements are others ({:.1f} %), the first in line {} at byte {}", c.tma_swizzle,
+                                                    d.swizzle_bytes ? fmt::format("{}B", d.swizzle_bytes) : "none", m.wrong, m.total, 100.0 * m.wrong / m.total, m.line, m.byte));
 }
 
-void matrix(const DescriptorCommand& c, uint64_t bits, bool tcgen05, Diagnostics& diags) {
+/// How far the next instruction's matrix is along K, and why.
+struct Step {
+  uint32_t elements = 0, bytes = 0, count = 0;  // count: of steps until the row ends; 0: no end is known
+  std::string why;
+};
+Step step_along_k(const isa::MatrixDescriptor& d, isa::Major major, int width) {
+  Step s{8 * kSliceBytes / static_cast<uint32_t>(width), 0, 0, ""};
+  const uint32_t lines = d.atom_bytes == 32 ? 4 : 8, groups = s.elements / lines;
+  if (major == isa::Major::mn) {
+    // Without swizzle the two offsets change places (CUTLASS, make_gmma_desc).
+    s.bytes = groups * (d.swizzle_bytes ? d.stride : d.leading);
+    s.why = fmt::format("{} groups of {} k, each {} further", groups, lines, d.swizzle_bytes ? "SBO" : "LBO");
+  } else if (d.swizzle_bytes == 0) s.bytes = 2 * d.leading, s.why = "two core matrices, each LBO further";
+  else s.bytes = kSliceBytes, s.count = (d.swizzle_bytes - d.start % d.swizzle_bytes) / kSliceBytes, s.why = fmt::format("inside rows of {} B", d.swizzle_bytes);
+  return s;
+}
+void say_steps(const isa::MatrixDescriptor& d, isa::Major major, int width, uint64_t bits, Answer& answer) {
+  const Step s = step_along_k(d, major, width);
+  answer.text += fmt::format("  a step of K of {} elements is {} B ({}): adds {} to the start field (bytes / 16{})\n", s.elements, s.bytes, s.why, s.bytes / 16,
+                             major == isa::Major::k && d.swizzle_bytes ? fmt::format(" = elements / {}", 128 / width) : "");
+  std::vector<std::string> steps;
+  for (uint32_t i = 0; i < std::clamp(s.count, 1u, 4u) + (s.count ? 0 : 1); ++i) steps.push_back(fmt::format("{:#018x}", isa::advance_wgmma_descriptor(bits, i * s.bytes)));
+  answer.text += fmt::format("  K steps: {}{}\n", fmt::join(steps, ", "), s.count ? ", then the row of the pattern ends: the next tile of K has its own start" : ", ...");
+  answer.json["k_step"] = {{"elements", s.elements}, {"bytes", s.bytes}, {"start_field", s.bytes / 16}, {"descriptors", steps}};
+}
+
+void matrix(const DescriptorCommand& c, uint64_t bits, bool tcgen05, Answer& answer, Diagnostics& diags) {
   const isa::Major major = c.major == "mn" ? isa::Major::mn : isa::Major::k;
   const auto type = isa::type_from_name(c.type);
   const int width = type ? isa::bits(*type) : 0;
   if (width < 4 || width > 32) return diags.error("bad-descriptor", {}, fmt::format("type '{}', expected f16, bf16, tf32, e4m3, s8, ...", c.type));
   const isa::MatrixDescriptor d = tcgen05 ? isa::decode_tcgen05_descriptor(bits) : isa::decode_wgmma_descriptor(bits);
-  fmt::print("{:#018x} as a {} descriptor, {}-major, elements of {}\n  {}\n", bits, tcgen05 ? "tcgen05" : "wgmma", c.major == "mn" ? "MN" : "K", c.type, isa::describe(d, major));
-  fmt::print("  fields: start {:#x}, leading {:#x}, stride {:#x} (units of 16 B)\n", d.start >> 4, d.leading >> 4, d.stride >> 4);
+  answer.text += fmt::format("{:#018x} as a {} descriptor, {}-major, elements of {}\n  {}\n", bits, tcgen05 ? "tcgen05" : "wgmma", c.major == "mn" ? "MN" : "K", c.type, isa::describe(d, major));
+  answer.text += fmt::format("  fields: start {:#x}, leading {:#x}, stride {:#x} (units of 16 B)\n", d.start >> 4, d.leading >> 4, d.stride >> 4);
+  const std::string swizzle = isa::swizzle_name({major, d.swizzle_bytes, d.atom_bytes});
+  answer.json.update({{"descriptor", fmt::format("{:#018x}", bits)}, {"format", tcgen05 ? "tcgen05" : "wgmma"}, {"major", c.major}, {"type", c.type}, {"start", d.start}, {"leading_bytes", d.leading},
+                      {"stride_bytes", d.stride}, {"swizzle", swizzle}, {"base_offset", d.base_offset}});
   const isa::DescriptorProblem problem = tcgen05 ? isa::check_tcgen05_descriptor(bits, major, kSliceBytes) : isa::check_descriptor(d, major, kSliceBytes);
   const bool mode_known = !problem.kind || std::string_view(problem.kind) == "misaligned";
-  if (mode_known) fmt::print("  layout: {}\n", isa::cute_layout({major, d.swizzle_bytes, d.atom_bytes}, width));
-  if (major == isa::Major::k && mode_known)
-    fmt::print("  a step of {} elements ({} B) along K adds {} to the start field (bytes / 16){}\n", 8 * kSliceBytes / static_cast<uint32_t>(width), kSliceBytes,
-               d.swizzle_bytes ? kSliceBytes >> 4 : d.leading >> 3, d.swizzle_bytes ? fmt::format(", up to {} steps in a row of {} B", d.swizzle_bytes / kSliceBytes, d.swizzle_bytes) : ": two core matrices");
+  if (mode_known) {
+    answer.json["layout"] = isa::cute_layout({major, d.swizzle_bytes, d.atom_bytes}, width);
+    answer.text += fmt::format("  layout: {}\n", isa::cute_layout({major, d.swizzle_bytes, d.atom_bytes}, width));
+    say_steps(d, major, width, bits, answer);
+  }
   if (c.advance >= 0) {
     if (c.advance % 16) return diags.error("bad-descriptor", {}, fmt::format("--advance {} B, expected a multiple of 16", c.advance));
     const uint64_t next = isa::advance_wgmma_descriptor(bits, static_cast<uint32_t>(c.advance));  // the start field is the same in both formats
-    fmt::print("  {} B further on: {:#018x} (start field + {})\n", c.advance, next, c.advance / 16);
+    answer.text += fmt::format("  {} B further on: {:#018x} (start field + {})\n", c.advance, next, c.advance / 16);
+    answer.json["advanced"] = {{"bytes", c.advance}, {"descriptor", fmt::format("{:#018x}", next)}, {"start_field", c.advance / 16}};
     const auto after = tcgen05 ? isa::check_tcgen05_descriptor(next, major, kSliceBytes) : isa::check_descriptor(isa::decode_wgmma_descriptor(next), major, kSliceBytes);
     if (after.kind) diags.error(after.kind, {}, fmt::format("{} B further on: {}", c.advance, after.text));
   }
   if (problem.kind) diags.error(problem.kind, {}, problem.text);
   const auto matrix_bytes = static_cast<uint32_t>(c.mn) * std::max<uint32_t>(kSliceBytes, d.swizzle_bytes);
   if (d.stride == 0 && mode_known) diags.warning("bad-descriptor", {}, "stride 0 B: all groups of 8 lines would lie on top of each other");
-  if (!tcgen05)
-    for (const std::string& note : isa::wgmma_descriptor_notes(bits, major, matrix_bytes)) diags.warning("bad-descriptor", {}, note);
-  if (!c.tma_swizzle.empty()) {
-    for (int s = 0; s < 7; ++s)
-      if (const auto written = static_cast<isa::TensorMap::Swizzling>(s); name(written) == c.tma_swizzle) {
-        const std::string text = compare_with_tma(d, major, written, c.mn, std::max(1, width / 8));
-        if (text.starts_with("TMA wrote")) diags.error("swizzle-mismatch", {}, text);
-        else fmt::print("  {}\n", text);
-      }
-  }
-  if (!diags.has_errors()) fmt::print("  valid\n");
+  if (!tcgen05 && major == isa::Major::mn && width != 16) diags.warning("bad-descriptor", {}, fmt::format("wgmma reads MN-major matrices of 16-bit elements only, {} must be K-major", c.type));
+  // The fields that can be too large are the same in both formats.
+  if (!tcgen05 || mode_known)
+    for (const std::string& note : isa::wgmma_descriptor_notes(tcgen05 ? isa::encode_wgmma_descriptor(d) : bits, major, matrix_bytes)) diags.warning("bad-descriptor", {}, note);
+  if (!c.tma_swizzle.empty()) say_mismatch(c, d, major, width, answer, diags);
+  if (!diags.has_errors()) answer.text += "  valid\n";
 }
 
-void instruction(const DescriptorCommand& c, Diagnostics& diags) {
+void instruction(const DescriptorCommand& c, Answer& answer, Diagnostics& diags) {
   const auto bits = number(c.idesc);
   const auto kind = isa::mma_kind_named(c.kind);
   if (!bits || *bits > 0xffffffff) return diags.error("bad-descriptor", {}, fmt::format("--idesc '{}', expected a 32-bit number", c.idesc));
@@ -102,14 +149,16 @@ void instruction(const DescriptorCommand& c, Diagnostics& diags) {
   if (isa::is_scaled(*kind)) form.scale_vec = static_cast<uint8_t>(c.scale_vec ? c.scale_vec : *kind == isa::MmaKind::mxf8f6f4 ? 1 : *kind == isa::MmaKind::mxf4 ? 2 : 4);
   const auto word = static_cast<uint32_t>(*bits);
   const isa::InstructionDescriptor d = isa::decode_instruction_descriptor(*kind, word);
-  fmt::print("{:#010x} as an instruction descriptor of tcgen05.mma .kind::{}\n  {}\n", word, c.kind, isa::describe(*kind, d));
+  answer.text += fmt::format("{:#010x} as an instruction descriptor of tcgen05.mma .kind::{}\n  {}\n", word, c.kind, isa::describe(*kind, d));
+  answer.json["instruction"] = {{"descriptor", fmt::format("{:#010x}", word)}, {"kind", c.kind}, {"m", d.m}, {"n", d.n}, {"text", isa::describe(*kind, d)}};
   const std::string wrong = isa::check_instruction_descriptor(form, word);
-  if (wrong.empty()) fmt::print("  valid with cta_group::{}{}{}\n", c.cta_group, c.sparse ? ", sparse" : "", c.ws ? ", .ws" : "");
+  if (wrong.empty()) answer.text += fmt::format("  valid with cta_group::{}{}{}\n", c.cta_group, c.sparse ? ", sparse" : "", c.ws ? ", .ws" : "");
   else diags.error("bad-descriptor", {}, wrong);
 }
 
 int run(const DescriptorCommand& c) {
   Diagnostics diags;
+  Answer answer;
   if (c.bits.empty() && c.idesc.empty()) return usage_error("descriptor needs a 64-bit matrix descriptor or --idesc");
   if (c.wgmma && c.tcgen05) return usage_error("--wgmma and --tcgen05 exclude each other");
   bool tcgen05 = c.tcgen05;
@@ -125,9 +174,13 @@ int run(const DescriptorCommand& c) {
     if (!bits) return diags.error("bad-descriptor", {}, fmt::format("'{}', expected a 64-bit number like 0x4000004000010040", c.bits)), finish(diags);
     // Bits 46-48 are the constant 1 in tcgen05's format and unused in wgmma's.
     if (c.arch.empty() && !c.wgmma && !c.tcgen05) tcgen05 = (*bits >> 46 & 7) == 1;
-    matrix(c, *bits, tcgen05, diags);
+    matrix(c, *bits, tcgen05, answer, diags);
   }
-  if (!c.idesc.empty()) instruction(c, diags);
+  if (!c.idesc.empty()) instruction(c, answer, diags);
+  answer.json["valid"] = !diags.has_errors();
+  answer.json["problems"] = Json::array();
+  for (const Diagnostic& d : diags.all()) answer.json["problems"].push_back({{"severity", d.severity == Severity::error ? "error" : "warning"}, {"kind", d.kind}, {"text", d.text}});
+  write_file("-", c.format == "json" ? answer.json.dump(2) + "\n" : answer.text, diags);
   return finish(diags);
 }
 
@@ -148,6 +201,7 @@ Action add_descriptor(CLI::App& app) {
   app.add_option("--kind", c->kind, "of --idesc (default f16)")->check(CLI::IsMember({"f16", "tf32", "f8f6f4", "i8", "mxf8f6f4", "mxf4", "mxf4nvf4"}));
   app.add_option("--cta-group", c->cta_group, "of --idesc")->check(CLI::Range(1, 2));
   app.add_option("--scale-vec", c->scale_vec, "of --idesc")->check(CLI::IsMember({1, 2, 4}));
+  app.add_option("--format", c->format)->check(CLI::IsMember({"text", "json"}));
   app.add_flag("--sp", c->sparse, "--idesc of tcgen05.mma.sp");
   app.add_flag("--ws", c->ws, "--idesc of tcgen05.mma.ws");
   app.add_flag("--a-in-tmem", c->a_in_tmem, "--idesc with A in Tensor Memory");
