@@ -74,6 +74,7 @@ void check_memory(const Machine& m, Checker& check) {
   check.require(m.l1.hit_cycles < m.l2.near_cycles, "l1.hit_cycles",
                 fmt::format("found l1.hit_cycles = {}, expected less than l2.near_cycles = {}",
                             m.l1.hit_cycles, m.l2.near_cycles));
+  check.at_most("dram.refresh_cycles", m.dram.refresh_cycles, "dram.refresh_interval_cycles", m.dram.refresh_interval_cycles);
   check.power_of_two("dram.access_bytes", m.dram.access_bytes);
   check.power_of_two("dram.tlb_page_bytes", m.dram.tlb_page_bytes);
   check.power_of_two("fetch.bytes_per_instruction", m.fetch.bytes_per_instruction);

@@ -233,6 +233,8 @@ void add_l1(Builder& b) {
       "from the crossbar into an SM");
   add("store_bytes_per_cycle", &L1Cache::store_bytes_per_cycle, "B/cycle", 1, 65536,
       "from an SM into the crossbar");
+  add("store_buffer_bytes", &L1Cache::store_buffer_bytes, "B", 0, kBytes,
+      "stores that wait for it while their warps go on");
 }
 
 void add_memory(Builder& b) {
@@ -250,6 +252,8 @@ void add_memory(Builder& b) {
      "read from a slice, in SM cycles");
   l2("partition_bytes_per_cycle", &L2Cache::partition_bytes_per_cycle, "B/cycle", 1, 1e7,
      "link between the partitions, in SM cycles");
+  l2("cross_cycles", &L2Cache::cross_cycles, "cycles", 0, kBig,
+     "more for a partition's first read of a line whose memory is the other partition's");
   l2("write_cycles_per_sector", &L2Cache::write_cycles_per_sector, "cycles", 0, 1024,
      "of a slice for a written sector");
   l2("atomic_cycles", &L2Cache::atomic_cycles, "cycles", 0, 1024, "of a slice for an atomic sector");
@@ -259,6 +263,9 @@ void add_memory(Builder& b) {
   dram("channels", &Dram::channels, "", 1, 4096, "channels of the chip");
   dram("bytes_per_cycle", &Dram::bytes_per_cycle, "B/cycle", 1, 1e7, "all channels together, in SM cycles");
   dram("extra_cycles", &Dram::extra_cycles, "cycles", 0, kBig, "latency beyond that of an L2 hit, unloaded");
+  dram("refresh_interval_cycles", &Dram::refresh_interval_cycles, "cycles", 0, kBig, "from one refresh of a bank to the next");
+  dram("refresh_cycles", &Dram::refresh_cycles, "cycles", 0, kBig, "for which a bank that is refreshed answers nothing (0: not modelled)");
+  dram("refresh_bytes", &Dram::refresh_bytes, "B", 128, kBytes, "addresses of one partition whose banks are refreshed together");
   dram("access_bytes", &Dram::access_bytes, "B", 4, 65536, "least that a channel transfers");
   dram("tlb_miss_cycles", &Dram::tlb_miss_cycles, "cycles", 0, kBig,
        "first touch of a page after the caches were flushed");

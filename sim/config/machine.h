@@ -93,6 +93,7 @@ struct L1Cache {
   uint32_t miss_queue_sectors = 0;  // sectors in flight to L2 per SM
   double fill_bytes_per_cycle = 0;  // from the crossbar into the SM
   double store_bytes_per_cycle = 0; // from the SM into the crossbar
+  uint32_t store_buffer_bytes = 0;  // of stores that wait for it while their warps go on
 };
 
 struct L2Cache {
@@ -101,6 +102,7 @@ struct L2Cache {
   uint32_t near_cycles = 0, far_cycles = 0;   // load-to-use of a hit in the SM's own and in the other partition
   double slice_bytes_per_cycle = 0;           // SM clock
   double partition_bytes_per_cycle = 0;       // link between the partitions
+  uint32_t cross_cycles = 0;                  // more for a partition's first read of a line whose memory is the other's; it then has a copy
   double write_cycles_per_sector = 0;
   uint32_t atomic_cycles = 0;                 // of the slice per atomic sector
   uint32_t coalescing_sms = 0;                // neighbouring SMs whose reads of one line in flight are served once (1: none)
@@ -110,6 +112,8 @@ struct Dram {
   uint32_t channels = 0;
   double bytes_per_cycle = 0;     // all channels, at the SM clock
   uint32_t extra_cycles = 0;      // beyond an L2 hit
+  uint32_t refresh_interval_cycles = 0, refresh_cycles = 0;  // a bank answers nothing for so long, that often (0: not modelled)
+  uint64_t refresh_bytes = 0;     // addresses of one partition whose banks are refreshed together
   uint32_t access_bytes = 0;
   uint32_t tlb_miss_cycles = 0;   // first touch of a page after the caches were flushed
   uint64_t tlb_page_bytes = 0;

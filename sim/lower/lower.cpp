@@ -32,11 +32,12 @@ LoweredProgram lower(const isa::Module& module, const isa::Kernel& kernel, const
     estimate = std::max(estimate, options.schedule ? least_pressure(fn, pressure, graph) : peak_pressure(fn, pressure, graph, source_order(graph)));
   }
   if (options.registers == 0) budget = std::min(budget, std::max(estimate, kFewRegisters));
+  const int32_t limit = load_limit(fn, budget);
   Emitter emitter(fn, program);
   for (int32_t b = 0; b < count; ++b) {
     Graph graph = build_graph(fn, b);
     Schedule schedule;
-    if (options.schedule) schedule = schedule_block(fn, pressure, graph, budget);
+    if (options.schedule) schedule = schedule_block(fn, pressure, graph, budget, limit);
     else schedule = {source_order(graph), {}, 0};
     for (int32_t op : schedule.moved) fn.ops[op].timing = isa::TimingClass::imad;
     peak = std::max(peak, schedule.peak);

@@ -49,6 +49,16 @@ int32_t register_budget(const Function& fn, const LowerOptions& options) {
   return std::max<int32_t>(8, static_cast<int32_t>(most) - kReserved);
 }
 
+// ptxas saves registers while half of the SM's warps can be resident (three or four loads in flight in kernels of 24 to 40 registers); with
+// more it lets all loads start. What is counted here lies up to an eighth above what it needs for the same order (recomputed addresses,
+// shared halves of pairs).
+int32_t load_limit(const Function& fn, int32_t budget) {
+  const cfg::SmLimits& limits = fn.machine.limits;
+  const auto half = static_cast<int32_t>(limits.registers / (limits.max_warps * 32 / 2));
+  const int32_t limit = register_budget(fn, {});
+  return budget > half ? limit + limit / 8 : 0;
+}
+
 void set_registers(const Function& fn, const LowerOptions& options, int32_t peak, LoweredProgram& program) {
   if (fn.accumulators > 0) peak = std::max(peak, kFirstAccumulator + fn.accumulators);
   const uint32_t estimate = std::min<uint32_t>(static_cast<uint32_t>(peak + kReserved), fn.machine.limits.max_registers_per_thread);

@@ -4,6 +4,8 @@
 
 namespace tcsim::sim::lowering {
 
+/// Registers up to which loads from global memory start early; 0: they wait for registers as everything does.
+int32_t load_limit(const Function& fn, int32_t budget);
 /// Registers that values may take at once.
 int32_t register_budget(const Function& fn, const LowerOptions& options);
 

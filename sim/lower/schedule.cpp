@@ -73,10 +73,35 @@ bool can_wait(const Function& fn, const MOp& op, bool loads_too) {
   return !op.branch && std::any_of(op.defs.begin(), op.defs.end(), [&](ValueId id) { return fn.values[id].words > 0; });
 }
 
+/// Loads from global memory and what computes their addresses. These start as soon as they can, whatever registers they take: ptxas puts
+/// the loads of a block before what waits for the first of them (LDG x 8, then STS x 16 in the Triton kernels without cp.async), and the
+/// budget is what came of that.
+std::vector<uint8_t> early_nodes(const Function& fn, const Graph& graph) {
+  std::unordered_map<ValueId, int32_t> producer;
+  std::vector<int32_t> work;
+  std::vector<uint8_t> early(graph.nodes.size(), 0);
+  for (size_t n = 0; n < graph.nodes.size(); ++n) {
+    if (graph.nodes[n].op < 0) continue;
+    const MOp& op = fn.ops[graph.nodes[n].op];
+    if (op.timing == TimingClass::ldg) early[n] = 1, work.push_back(static_cast<int32_t>(n));
+    if (op.timing != TimingClass::alu && op.timing != TimingClass::imad && op.timing != TimingClass::imad_wide) continue;
+    for (ValueId id : op.defs) producer[id] = static_cast<int32_t>(n);
+  }
+  while (!work.empty()) {
+    const MOp& op = fn.ops[graph.nodes[work.back()].op];
+    work.pop_back();
+    for (ValueId id : op.uses)
+      if (const auto it = producer.find(id); it != producer.end() && early[it->second] == 0) early[it->second] = 1, work.push_back(it->second);
+  }
+  return early;
+}
+
 class Scheduler {
  public:
-  Scheduler(const Function& fn, const Pressure& pressure, Graph& graph, int32_t budget)
-      : fn_(fn), graph_(graph), tracker_(fn, pressure, graph), budget_(budget) {}
+  Scheduler(const Function& fn, const Pressure& pressure, Graph& graph, int32_t budget, int32_t limit)
+      : fn_(fn), graph_(graph), tracker_(fn, pressure, graph), budget_(budget), limit_(limit) {
+    if (limit_ > budget_) early_ = early_nodes(fn, graph);
+  }
 
   /// Earliest issue times beside those that dependences give.
   void hold(std::vector<uint32_t> until) { hold_ = std::move(until); }
@@ -152,8 +177,10 @@ class Scheduler {
       const Node& node = graph_.nodes[n];
       if (open_pipe(fn_.ops[node.op]) != pipe_count) {
         const int32_t delta = tracker_.delta(node);
+        const bool early = !early_.empty() && early_[n] != 0 && tracker_.current() + delta <= limit_;
+        if (early) excess_ = std::max(excess_, tracker_.current() + delta - budget_);
         // Registers that a more urgent operation waits for are not given to a less urgent one.
-        if (delta <= 0 || (fallback < 0 && tracker_.current() + delta <= budget_)) { chosen = n; break; }
+        if (delta <= 0 || early || (fallback < 0 && tracker_.current() + delta <= budget_)) { chosen = n; break; }
         if (fallback < 0 || delta < fallback_delta) { fallback = n; fallback_delta = delta; }
       }
       aside.push_back(n);
@@ -203,12 +230,14 @@ class Scheduler {
 
  public:
   const std::vector<int32_t>& moved() const { return moved_; }
+  int32_t excess() const { return excess_; }
 
  private:
   const Function& fn_;
   Graph& graph_;
   PressureTracker tracker_;
-  int32_t budget_;
+  int32_t budget_, limit_, excess_ = 0;
+  std::vector<uint8_t> early_;  // by node; empty: none
   uint32_t now_ = 0;
   std::vector<int32_t> blockers_, order_, ready_, moved_;
   std::vector<uint32_t> earliest_, times_, hold_;
@@ -273,36 +302,37 @@ std::vector<int32_t> source_order(const Graph& graph) {
 namespace {
 
 /// The first pass tells when results are needed; the next ones hold back what would only occupy registers until then.
-Schedule schedule_once(const Function& fn, const Pressure& pressure, Graph& graph, int32_t budget, bool lazy_loads) {
+Schedule schedule_once(const Function& fn, const Pressure& pressure, Graph& graph, int32_t budget, int32_t limit, bool lazy_loads) {
   std::vector<uint32_t> until;
   Schedule result;
   for (int pass = 0; pass < kPasses; ++pass) {
-    Scheduler scheduler(fn, pressure, graph, pass == 0 ? INT32_MAX : budget);
+    Scheduler scheduler(fn, pressure, graph, pass == 0 ? INT32_MAX : budget, limit);
     scheduler.hold(std::move(until));
     result.order = scheduler.run();
     if (result.order.empty()) break;
     until = hold_times(fn, graph, result.order, scheduler.times(), lazy_loads);
     result.moved = scheduler.moved();
+    result.excess = scheduler.excess();
   }
-  if (result.order.empty()) result = {source_order(graph), {}, 0};
+  if (result.order.empty()) result = {source_order(graph), {}, 0, 0};
   result.peak = peak_pressure(fn, pressure, graph, result.order);
   return result;
 }
 
 }  // namespace
 
-Schedule schedule_block(const Function& fn, const Pressure& pressure, Graph& graph, int32_t budget) {
+Schedule schedule_block(const Function& fn, const Pressure& pressure, Graph& graph, int32_t budget, int32_t limit) {
   find_heights(graph);
-  Schedule best = schedule_once(fn, pressure, graph, budget, false);
-  if (best.peak <= budget) return best;
+  Schedule best = schedule_once(fn, pressure, graph, budget, limit, false);
+  if (best.peak <= budget + best.excess) return best;
   // Too many registers: loads later, then an order that starts nothing early, then PTX order; the least wins.
   const auto consider = [&](Schedule other) {
     if (other.peak < best.peak) best = std::move(other);
   };
-  consider(schedule_once(fn, pressure, graph, budget, true));
-  if (best.peak > budget) consider(schedule_once(fn, pressure, graph, INT32_MAX, true));
+  consider(schedule_once(fn, pressure, graph, budget, 0, true));
+  if (best.peak > budget) consider(schedule_once(fn, pressure, graph, INT32_MAX, 0, true));
   if (best.peak > budget) {
-    Schedule plain{source_order(graph), {}, 0};
+    Schedule plain{source_order(graph), {}, 0, 0};
     plain.peak = peak_pressure(fn, pressure, graph, plain.order);
     consider(std::move(plain));
   }
@@ -311,7 +341,7 @@ Schedule schedule_block(const Function& fn, const Pressure& pressure, Graph& gra
 
 int32_t least_pressure(const Function& fn, const Pressure& pressure, Graph& graph) {
   find_heights(graph);
-  return schedule_once(fn, pressure, graph, INT32_MAX, true).peak;
+  return schedule_once(fn, pressure, graph, INT32_MAX, 0, true).peak;
 }
 
 }  // namespace tcsim::sim::lowering

@@ -55,8 +55,10 @@ Graph build_graph(Function& fn, int32_t block);
 struct Schedule {
   std::vector<int32_t> order, moved;
   int32_t peak = 0;
+  int32_t excess = 0;  // registers beyond the budget that loads from global memory took
 };
-Schedule schedule_block(const Function& fn, const Pressure& pressure, Graph& graph, int32_t budget);
+/// Loads from global memory do not wait for registers up to `limit`.
+Schedule schedule_block(const Function& fn, const Pressure& pressure, Graph& graph, int32_t budget, int32_t limit);
 /// Registers of an order in which nothing is started before it is needed: what a compiler that is not pressed would use.
 int32_t least_pressure(const Function& fn, const Pressure& pressure, Graph& graph);
 /// The same graph in PTX order.

@@ -71,7 +71,7 @@ MemorySystem::Line& MemorySystem::find_or_evict(Place place, uint64_t line, Cycl
   }
   hit = false;
   if (victim->dirty != 0) write_back(victim->tag, victim->dirty, now);
-  *victim = Line{line, 0, ++stamp_, 0, 0};
+  *victim = Line{.tag = line, .used = ++stamp_};
   return *victim;
 }
 
@@ -88,7 +88,31 @@ Cycle MemorySystem::fetch_from_dram(uint64_t line, uint32_t sectors, Cycle now) 
     start = std::max<double>(start, static_cast<double>(tlb_[page]));
   }
   const double served = take(free, start, bytes * channel_cycles_per_byte_) + bytes * channel_cycles_per_byte_;
-  return static_cast<Cycle>(std::ceil(served)) + machine_.dram.extra_cycles;
+  return std::max(static_cast<Cycle>(std::ceil(served)), after_refresh(line, static_cast<Cycle>(start))) + machine_.dram.extra_cycles;
+}
+
+/// A bank that is being refreshed answers when that is over; the channel's other banks go on. Which addresses share a bank is not known:
+/// those of `refresh_bytes` and a partition take their turn together, at a time of their own.
+Cycle MemorySystem::after_refresh(uint64_t line, Cycle at) const {
+  const auto& dram = machine_.dram;
+  if (dram.refresh_cycles == 0) return at;
+  const uint64_t bank = line * machine_.l2.line_bytes / dram.refresh_bytes * partitions_ + partition_of_slice(place_of(line).slice);
+  const Cycle into = (at + pick(spread(bank + 1), dram.refresh_interval_cycles)) % dram.refresh_interval_cycles;
+  return into < dram.refresh_cycles ? at + dram.refresh_cycles - into : at;
+}
+
+/// A line that is asked for from the partition that is not its memory's comes over the link once; then that partition has a copy.
+/// `asked`: when the read is at L2; the link is taken then.
+Cycle MemorySystem::cross(Line& line, const MemRequest& request, uint32_t partition, double asked, Cycle data) {
+  const uint8_t missing = static_cast<uint8_t>(request.sectors & ~line.copied);
+  if (missing != 0) {
+    const uint32_t count = static_cast<uint32_t>(std::popcount(missing));
+    const double sent = take(link_free_[partition], asked, count * link_cycles_per_sector_);
+    counters_[Counter::l2_sectors_far] += count;
+    line.copied |= missing;
+    line.copy_ready = std::max(line.copy_ready, std::max(data, static_cast<Cycle>(std::ceil(sent))) + machine_.l2.cross_cycles);
+  }
+  return std::max(data, line.copy_ready);
 }
 
 void MemorySystem::write_back(uint64_t line, uint32_t sectors, Cycle now) {
@@ -130,7 +154,7 @@ Cycle MemorySystem::serve(const MemRequest& request) {
   if (is_write) {
     now = take(store_free_[request.sm], now, count * store_cycles_per_sector_);
   }
-  if (far) {
+  if (far && (is_write || machine_.l2.cross_cycles == 0)) {
     now = take(link_free_[partition_of_slice(place.slice)], now, count * link_cycles_per_sector_);
     counters_[Counter::l2_sectors_far] += count;
   }
@@ -149,6 +173,7 @@ Cycle MemorySystem::serve(const MemRequest& request) {
     counters_[Counter::l2_sectors_write] += count;
     line.valid |= request.sectors;  // full sectors: no fill needed
     line.dirty |= request.sectors;
+    line.copied &= static_cast<uint8_t>(~request.sectors);
   } else {
     if (is_write) { counters_[Counter::l2_sectors_write] += count; line.dirty |= request.sectors; } else counters_[Counter::l2_sectors_read] += count;
     if (missing != 0) {
@@ -156,6 +181,8 @@ Cycle MemorySystem::serve(const MemRequest& request) {
       line.valid |= missing;
     }
     data = std::max(data, line.ready);
+    if (is_write) line.copied &= static_cast<uint8_t>(~request.sectors);
+    else if (far && machine_.l2.cross_cycles != 0) data = cross(line, request, partition_of_slice(place.slice), now, data);
   }
   if (queued != nullptr) *queued = {request.line, static_cast<Cycle>(now), data, request.sectors};
   const Cycle done = respond(request, data, far);

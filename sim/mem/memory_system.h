@@ -42,6 +42,8 @@ class MemorySystem {
     Cycle ready = 0;        // when a fill in flight arrives
     uint32_t used = 0;      // LRU stamp
     uint8_t valid = 0, dirty = 0;
+    uint8_t copied = 0;     // sectors that the other partition has a copy of ...
+    Cycle copy_ready = 0;   // ... and when the last of them gets there
   };
   struct Place { uint32_t slice, set; };
   /// A read on its way back to a group of SMs: another SM of the group that asks meanwhile shares it.
@@ -65,6 +67,8 @@ class MemorySystem {
   uint32_t channel_of(uint64_t line) const;
   Line& find_or_evict(Place place, uint64_t line, Cycle now, bool& hit);
   Cycle fetch_from_dram(uint64_t line, uint32_t sectors, Cycle now);
+  Cycle after_refresh(uint64_t line, Cycle at) const;
+  Cycle cross(Line& line, const MemRequest& request, uint32_t partition, double asked, Cycle data);
   InFlight& in_flight(const MemRequest& request) { return in_flight_[size_t{request.sm / group_} * kInFlight + request.line % kInFlight]; }
   Cycle respond(const MemRequest& request, Cycle data, bool far);
   void write_back(uint64_t line, uint32_t sectors, Cycle now);

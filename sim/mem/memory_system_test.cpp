@@ -133,5 +133,44 @@ TEST(MemorySystem, CapacityEvictsTheLeastRecentlyUsed) {
   EXPECT_EQ(memory.counters()[Counter::dram_bytes_read], before + 128);
 }
 
+// Two partitions of one slice and two SMs each. A line of the other partition's memory crosses once; a write ends the copy.
+TEST(MemorySystem, TheOtherPartitionsMemoryIsCopiedAtItsFirstRead) {
+  auto m = machine();
+  m.chip.partitions = 2;
+  m.l2.slices = 2;
+  m.l2.cross_cycles = 150;
+  MemorySystem memory(m);
+  const Cycle first = memory.serve(read(1000, 7, 0xf, 0));   // brings the line from DRAM
+  const bool own = first == 1000 + 4 + 300 + 200;            // is its memory that of SMs 0 and 1?
+  EXPECT_EQ(first, own ? 1504u : 1000u + 4 + 300 + 150 + 300);  // else it has crossed already, and SM 0 is far from it
+  const uint16_t near = own ? 0 : 3, far = own ? 3 : 0;
+  EXPECT_EQ(memory.serve(read(5000, 7, 0xf, near)), 5000u + 200);
+  EXPECT_EQ(memory.serve(read(6000, 7, 0xf, far)), 6000u + (own ? 150 : 0) + 300);
+  EXPECT_EQ(memory.serve(read(7000, 7, 0xf, far)), 7000u + 300);
+  memory.serve({8000, 7, 0, near, MemRequest::Kind::write, 0x1});
+  EXPECT_EQ(memory.serve(read(9000, 7, 0x1, far)), 9000u + 150 + 300);
+  EXPECT_EQ(memory.serve(read(9500, 7, 0xe, far)), 9500u + 300);
+}
+
+// A bank is refreshed for 100 of 1000 cycles: of loads that come at every tenth cycle of a period, one in ten waits, up to 100 cycles.
+TEST(MemorySystem, ARefreshDelaysTheBanksLoads) {
+  auto m = machine();
+  m.dram.refresh_interval_cycles = 1000, m.dram.refresh_cycles = 100, m.dram.refresh_bytes = 1 << 21;
+  MemorySystem memory(m);
+  uint32_t waits = 0, cycles = 0;
+  for (uint32_t i = 0; i < 100; ++i) {
+    const Cycle at = 100000 + 1010 * i;  // the next tenth of the next period
+    const auto extra = static_cast<uint32_t>(memory.serve(read(at, i, 0x1)) - at - 500);  // 1 cycle to transfer when nothing holds it back
+    if (extra == 1) continue;
+    ++waits;
+    cycles += extra;
+  }
+  // 10 + 20 + .. + 100, less at most 9 each for where the tenths lie; a wait of one cycle is not seen.
+  EXPECT_GE(waits, 9u);
+  EXPECT_LE(waits, 10u);
+  EXPECT_GE(cycles, 550u - 90 - 1);
+  EXPECT_LE(cycles, 550u);
+}
+
 }  // namespace
 }  // namespace tcsim::sim

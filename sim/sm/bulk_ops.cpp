@@ -177,6 +177,7 @@ void Sm::send_line(const std::shared_ptr<BulkJob>& job, const BulkJob::Line& lin
   using Memory = MemRequest::Kind;
   const Memory kind = job->copy.kind == Kind::store ? Memory::write : job->copy.kind == Kind::reduce ? Memory::reduction : Memory::read;
   counters[kind == Memory::read ? Counter::l1_fill_bytes : Counter::l1_store_bytes] += bytes;
+  stores_open_ += kind != Memory::read;
   if (kind != Memory::read) mio_free_ = std::max(mio_free_, static_cast<double>(now_)) + static_cast<double>(bytes) / (m_.smem.banks * m_.smem.bank_bytes);
   outbox.push_back({std::max(now_, static_cast<Cycle>(tma_free_)), line.line, id, static_cast<uint16_t>(id_), kind, line.sectors});
 }
@@ -190,19 +191,12 @@ void Sm::bulk_response(const std::shared_ptr<BulkJob>& job, uint32_t bytes) {
   }
   if (job->copy.kind == Kind::prefetch) return;
   if (writes_global(job->copy.kind)) {
-    if (job->responses == 0 && job->next == job->lines.size()) store_acknowledged(*job);
-    return;
+    return store_acknowledged();
   }
   // Bytes that arrive do not hold up loads: both go at full rate (hopper.jsonl shared_contention; stores do slow down there, 46 cycles
   // against 16.5, which is not modelled).
   if (job->responses != 0 || job->next != job->lines.size() || job->copy.multicast) return;
   schedule_done(job, now_ + m_.tma.load_cycles);
-}
-
-/// All of a store's bytes are in L2: the warp may end.
-void Sm::store_acknowledged(const BulkJob& job) {
-  WarpSlot& w = warps_[job.warp];
-  if (--w.outstanding == 0 && w.blocked == Blocked::stores) finish_warp(job.warp);
 }
 
 /// All requests of the job are on their way: its source in shared memory has been read.
@@ -216,7 +210,6 @@ void Sm::all_sent(const std::shared_ptr<BulkJob>& job) {
     if (job->copy.id != 0) w.warp->bulk.read_done(job->copy.id);
     check_bulk_wait(job->warp);
     schedule_done(job, now_ + m_.tma.store_done_cycles);
-    if (job->responses == 0) store_acknowledged(*job);
     return;
   }
   if (job->copy.kind == Kind::shared_to_cluster) {
@@ -274,7 +267,9 @@ void Sm::finish_job(const std::shared_ptr<BulkJob>& job) {
     WarpSlot& w = warps_[job->warp];
     if (CtaTrace* trace = issuer_trace(*job)) trace->copy_landed(job->cta, job->traced, now_);
     if (job->copy.id != 0) w.warp->bulk.done(job->copy.id);
-    return check_bulk_wait(job->warp);
+    check_bulk_wait(job->warp);
+    if (--w.outstanding == 0 && w.blocked == Blocked::stores) finish_warp(job->warp);
+    return;
   }
   // A multicast load is finished by each receiver for itself.
   for (uint32_t mask = job->copy.targets(); mask; mask &= mask - 1) {

@@ -212,11 +212,21 @@ bool Sm::fetch_line(uint64_t line, uint8_t sectors, bool bypass_l1, Cycle at, co
   return true;
 }
 
+/// The way into the crossbar is narrower than L1: stores wait for it in a buffer, and when that is full, so do the sub-core's next accesses.
+void Sm::hold_stores(SubCore& core, uint32_t bytes) {
+  if (m_.l1.store_buffer_bytes == 0 || run_.lifted.stores) return;
+  stores_leave_ = std::max(stores_leave_, static_cast<double>(now_)) + bytes / m_.l1.store_bytes_per_cycle;
+  const double room = stores_leave_ - m_.l1.store_buffer_bytes / m_.l1.store_bytes_per_cycle;
+  Cycle& free = core.pipe_free[static_cast<size_t>(Pipe::lsu)];
+  if (room > static_cast<double>(free)) free = up(room);
+}
+
 void Sm::global_store(SubCore& core, uint32_t slot, const isa::Access& access, bool with_result, uint32_t load_slot) {
   coalesce(access, m_.l1.line_bytes, m_.l1.sector_bytes, lines_);
-  const double data = lines_.sectors * m_.l1.sector_bytes / m_.l1.data_bytes_per_cycle;
-  const Cycle start = enter_lsu(core, std::max(lines_.count * m_.l1.tag_cycles, data));
+  const Cycle start = enter_lsu(core, std::max<double>(lines_.count * m_.l1.tag_cycles, lines_.sectors * m_.l1.sector_bytes / m_.l1.data_bytes_per_cycle));
+  hold_stores(core, lines_.sectors * m_.l1.sector_bytes);
   WarpSlot& w = warps_[slot];
+  w.stores_leave = up(stores_leave_);
   const bool atomic = access.kind == isa::AccessKind::atomic;
   const MemRequest::Kind kind = !atomic ? MemRequest::Kind::write : with_result ? MemRequest::Kind::atomic : MemRequest::Kind::reduction;
   OpStats& stats = ops[w.op];
@@ -228,8 +238,7 @@ void Sm::global_store(SubCore& core, uint32_t slot, const isa::Access& access, b
     if (L1Tags::Line* entry = atomic ? l1_.find(line) : nullptr) entry->valid &= static_cast<uint8_t>(~sectors);
     const uint32_t id = send(line, sectors, kind, start + up(i * m_.l1.tag_cycles));
     requests_[id].is_store = true;
-    requests_[id].store_warp = static_cast<uint16_t>(slot);
-    ++w.outstanding;
+    ++stores_open_;
     if (!with_result) continue;
     requests_[id].waiters.push_back({static_cast<uint16_t>(slot), static_cast<uint16_t>(load_slot), 0});
     ++w.loads[load_slot].responses;

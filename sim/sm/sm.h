@@ -70,7 +70,7 @@ class Sm {
 
   isa::HazardLog hazards;                 // suspicious reads and writes
 
-  bool idle() const { return resident_ctas_ == 0; }
+  bool idle() const { return resident_ctas_ == 0 && stores_open_ == 0; }
   Cycle last_active() const { return last_active_; }
   Cycle first_issue() const { return first_issue_; }
   /// For the deadlock report.
@@ -108,7 +108,6 @@ class Sm {
     uint8_t sectors = 0;
     bool in_l1 = false, is_store = false;
     bool multicast = false;
-    uint16_t store_warp = 0;
     std::shared_ptr<BulkJob> job;
     std::vector<Waiter> waiters;
   };
@@ -123,6 +122,7 @@ class Sm {
   void handle(const Event& event);
   void handle_response(uint32_t id);
   void finish_warp(uint32_t slot);
+  void store_acknowledged();
   void report_fault(uint32_t slot, const std::string& error = {});
   void wake(uint32_t slot);
 
@@ -170,7 +170,6 @@ class Sm {
   bool descriptor_ready(BulkJob& job);
   void send_line(const std::shared_ptr<BulkJob>& job, const BulkJob::Line& line);
   void bulk_response(const std::shared_ptr<BulkJob>& job, uint32_t bytes);
-  void store_acknowledged(const BulkJob& job);
   void change_in_flight(int64_t bytes);
   CtaTrace* issuer_trace(const BulkJob& job) const;
   void all_sent(const std::shared_ptr<BulkJob>& job);
@@ -205,6 +204,7 @@ class Sm {
   void memory_op(SubCore& core, uint32_t slot, const MachineOp& op, Cycle& ready, bool& pending, uint32_t& load_slot);
   Cycle enter_mio(SubCore& core, uint32_t wavefronts, double per_wavefront, bool yields = true);
   Cycle enter_lsu(SubCore& core, double cost);
+  void hold_stores(SubCore& core, uint32_t bytes);
   Cycle shared_access(SubCore& core, const MachineOp& op, const isa::Access& access);
   void note_conflict(uint32_t inst, const isa::Access& access);
   /// Global accesses register what they wait for in the load slot; the return value is when the rest is there.
@@ -233,6 +233,8 @@ class Sm {
   Banks banks_;
   std::vector<uint32_t> extra_words_;               // by bank, of the access that is being counted
   double mio_free_ = 0, lsu_free_ = 0;
+  uint32_t stores_open_ = 0;                        // requests that L2 has not answered
+  double stores_leave_ = 0;                         // when the last store so far is in the crossbar
   std::vector<Request> requests_;
   std::vector<uint32_t> free_requests_;
   std::unordered_map<uint64_t, CopyState> copies_;  // (warp slot, copy id)

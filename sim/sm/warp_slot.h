@@ -53,7 +53,8 @@ struct WarpSlot {
   std::vector<ReadyAt> tokens;
   std::vector<LoadSlot> loads;
   std::vector<uint32_t> free_loads;
-  uint32_t outstanding = 0;     // stores not acknowledged and cp.async not landed: the warp cannot end before them
+  uint32_t outstanding = 0;     // cp.async not landed, bulk stores not read, and the like: the warp cannot end before them ...
+  Cycle stores_leave = 0;       // ... nor before its last store has left the SM
   uint32_t fetch_line = ~0u;    // instruction line it has
   Cycle arrived = 0;            // at the barrier or wait it is blocked in
   bool waits_all = false;       // async wait: uncommitted copies too; bulk wait: .read

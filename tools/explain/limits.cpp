@@ -56,9 +56,9 @@ Overrides operator+(Overrides a, const Overrides& b) {
   return a;
 }
 
-Overrides dram_latency() { return {{"dram.extra_cycles", To::zero}, {"dram.tlb_miss_cycles", To::zero}}; }
+Overrides dram_latency() { return {{"dram.extra_cycles", To::zero}, {"dram.refresh_cycles", To::zero}, {"dram.tlb_miss_cycles", To::zero}}; }
 /// One cycle is as near as an SM can be: SMs are simulated a cycle apart from what they ask.
-Overrides l2_latency() { return {{"l2.near_cycles", To::one}, {"l2.far_cycles", To::one}}; }
+Overrides l2_latency() { return {{"l2.near_cycles", To::one}, {"l2.far_cycles", To::one}, {"l2.cross_cycles", To::zero}}; }
 Overrides dram_bandwidth() { return {{"dram.bytes_per_cycle", To::infinite}}; }
 Overrides l2_read_bandwidth() {
   return {{"l2.slice_bytes_per_cycle", To::infinite}, {"l2.partition_bytes_per_cycle", To::infinite}, {"l1.fill_bytes_per_cycle", To::infinite}};
