@@ -159,6 +159,9 @@ TEST(SweepPage, CarriesTheRows) {
   EXPECT_EQ(data["kind"], "sweep");
   EXPECT_EQ(data["sweep"]["rows"], Json::parse(R"([["128x128x32","3","21655"]])"));
   EXPECT_EQ(data["sweep"]["roles"]["tile"], "tile");
+  // Each role has its column's name, and the table its columns: sweep.js reads them all.
+  for (const char* role : {"tile", "stages", "cycles", "time", "bound", "stalls", "reason"}) EXPECT_TRUE(data["sweep"]["roles"][role].is_string()) << role;
+  for (const char* list : {"parameters", "shown"}) EXPECT_TRUE(data["sweep"]["roles"][list].is_array()) << list;
 }
 
 }  // namespace

@@ -46,7 +46,8 @@ function source_section(report) {
     columns.push(
       {label: 'time', value: (inst) => cycles(inst) / all, cell: (inst) => share(cycles(inst) / all), number: true, total: true, fill: true, format: share, help: 'share of all warp-cycles that warps spent on or before it'},
       {label: 'by reason', value: (inst) => -cycles(inst), cell: (inst) => stacked_bar(inst.stalls), group_cell: (list) => stacked_bar(merged(list))},
-      {label: 'waits for', value: (inst) => top(inst.stalls), group_cell: (list) => el('span', {class: 'dim'}, top(merged(list)))},
+      {label: 'waits for', value: (inst) => top(inst.stalls), group_cell: (list) => el('span', {class: 'dim'}, top(merged(list)))});
+    if (rows.some((inst) => inst.wavefronts)) columns.push(
       {label: 'wavefronts', value: (inst) => inst.wavefronts, cell: (inst) => (inst.wavefronts ? count(inst.wavefronts) : ''), number: true, total: true, format: (n) => (n ? count(n) : ''), help: 'passes of the shared-memory banks'},
       {label: 'conflicts', value: (inst) => inst.conflicts, cell: (inst) => (inst.conflicts ? el('b', {class: 'bad'}, count(inst.conflicts)) : ''), number: true, total: true, format: (n) => (n ? el('span', {class: 'bad'}, count(n)) : ''), help: 'wavefronts beyond those that are needed'});
   }

@@ -40,7 +40,7 @@ function slice_sentence(timeline, slice) {
   if (slice.category === 'commit') return `${slice.name}, issued by warp ${args.warp}: ${count(cycles)} cycles until the operations before it are complete`;
   if (slice.category === 'tmem') return `warp ${args.warp}: ${slice.name} on its lanes of Tensor Memory, ${count(cycles)} cycles; over after ${count(args.results_after_cycles)}`;
   if (slice.category === 'columns') return `the CTA owns ${args.columns} of ${args.of} columns of Tensor Memory, for ${count(cycles)} cycles`;
-  if (slice.category === 'mbarrier') return `${args.mbarrier}, phase ${args.phase}: from its first arrival or bytes to its end, ${count(cycles)} cycles`;
+  if (slice.category === 'mbarrier') return `${args.mbarrier}, phase ${args.phase}: from its first arrival or bytes to its end, ${count(cycles)} cycle${cycles === 1 ? '' : 's'}`;
   return `${slice.name}: ${count(cycles)} cycles on the tensor cores`;
 }
 
@@ -103,7 +103,7 @@ function timeline_chart(timeline, process, panel) {
       tooltip: tooltip({formatter: (p) => slice_tip(timeline, slices[p.dataIndex])}),
       xAxis: axis({type: 'value', min: begin, max: end, name: 'cycle', nameLocation: 'middle', nameGap: 24, axisLabel: {formatter: count, hideOverlap: true}, splitNumber: is_narrow() ? 3 : 5}),
       yAxis: axis({type: 'category', inverse: true, data: tracks.map(({name}) => (is_narrow() ? name.replace('mbarrier ', '').replace('warp ', 'w').replace('lanes ', '').replace('columns', 'cols') : name)), axisTick: {show: false}, axisLabel: {interval: 0, fontSize: 11, width: is_narrow() ? 78 : 142, overflow: 'truncate'}}),
-      dataZoom: [{type: 'inside', filterMode: 'weakFilter', minValueSpan: 20}, {type: 'slider', filterMode: 'weakFilter', height: 20, bottom: 8, minValueSpan: 20, labelFormatter: (v) => count(v), textStyle: {color: colour('--dim')}, brushSelect: false, borderColor: colour('--line'), fillerColor: colour('--fill'), handleStyle: {color: colour('--soft'), borderColor: colour('--dim')}, moveHandleStyle: {color: colour('--dim')}, showDataShadow: false}],
+      dataZoom: [{type: 'inside', filterMode: 'weakFilter', minValueSpan: 20}, {type: 'slider', filterMode: 'weakFilter', height: 20, bottom: 8, minValueSpan: 20, labelFormatter: (v) => count(v), textStyle: {color: colour('--dim')}, brushSelect: false, borderColor: colour('--line'), fillerColor: `${colour('--line')}99`, handleStyle: {color: colour('--soft'), borderColor: colour('--dim')}, moveHandleStyle: {color: colour('--dim')}, showDataShadow: false}],
       series: [
         {type: 'custom', renderItem: draw_slice, encode: {x: [0, 1], y: 2}, dimensions: ['from', 'to', 'track'], data: slices.map((slice) => [slice.from, slice.to, slice.row]), progressive: 0},
         {id: 'arrows', type: 'custom', renderItem: draw_arrow, encode: {x: [0, 2], y: [1, 3]}, data: [], silent: true, tooltip: {show: false}, z: 10, clip: true},
@@ -112,7 +112,8 @@ function timeline_chart(timeline, process, panel) {
   };
   const pick = (slice) => {
     const flows = flows_of(timeline, slice);
-    const place = (flow) => `${timeline.tracks[flow.track].name}, cycle ${count(flow.there)}`;
+    const where = (track) => (track.process === process ? track.name : `${timeline.processes[track.process].split(' (')[0]}, ${track.name}`);
+    const place = (flow) => `${where(timeline.tracks[flow.track])}, cycle ${count(flow.there)}`;
     panel.replaceChildren(
       el('b', {}, slice_sentence(timeline, slice)), el('div', {class: 'dim'}, `cycles ${count(slice.from)} to ${count(slice.to)}`),
       flows.length ? el('ul', {}, flows.slice(0, 12).map((flow) => el('li', {}, flow.incoming ? `${flow.name} by ${place(flow)}` : `${flow.name}: goes on in ${place(flow)}`))) : '',

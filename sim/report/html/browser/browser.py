@@ -82,6 +82,7 @@ class Browser:
         self.pages[page.session] = page
         for domain in ('Page', 'Runtime', 'Network', 'Log'):
             page.call(f'{domain}.enable')
+        page.call('Performance.enable', timeDomain='threadTicks')  # the page's own work: a busy machine does not count
         page.call('Emulation.setDeviceMetricsOverride', width=width, height=height, deviceScaleFactor=1, mobile=phone)
         page.call('Emulation.setEmulatedMedia', features=[{'name': 'prefers-color-scheme', 'value': 'dark' if dark else 'light'}])
         page.call('Page.navigate', url=Path(path).resolve().as_uri())
@@ -111,6 +112,10 @@ class Page:
         if 'exceptionDetails' in result:
             raise RuntimeError(result['exceptionDetails'].get('exception', {}).get('description', expression))
         return result['result'].get('value')
+
+    def work(self):
+        """Seconds that the page's thread has worked since it was opened."""
+        return {m['name']: m['value'] for m in self.call('Performance.getMetrics')['metrics']}['TaskDuration']
 
     def wait_for(self, expression):
         deadline = time.monotonic() + self.browser.timeout

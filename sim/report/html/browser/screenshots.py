@@ -39,9 +39,9 @@ def main(tcsim, workloads, docs):
         pages = {name: Path(folder) / f'{name}.html' for name in ('light', 'dark', 'sweep')}
         for name, options in (('light', LIGHT), ('dark', DARK), ('sweep', SWEEP)):
             subprocess.run([tcsim, *options.split(), '--quiet', '--html', pages[name]], cwd=Path(workloads) / 'cuda', check=name != 'sweep')  # not all points can run
-        page = open_page(browser, pages['light'], 2200)
-        page.evaluate("document.querySelectorAll('.table').forEach((table) => { table.style.maxHeight = '440px'; })")
-        page.evaluate("document.querySelector('#source .table').scrollTop = 380")
+        page = open_page(browser, pages['light'], 2500)
+        page.evaluate("document.querySelector('#source .tools button:nth-of-type(2)').click()")  # fold all
+        page.evaluate("document.querySelector('#source .table').style.maxHeight = '300px'")
         settle(page)
         page.screenshot(docs / 'report-light.webp')
         page = open_page(browser, pages['dark'], 1400, dark=True)
