@@ -1,6 +1,7 @@
 #include "isa/numeric/float_tile.h"
 
 #include <algorithm>
+#include <array>
 
 #include "isa/check.h"
 #include "isa/numeric/f32_cut.h"
@@ -129,12 +130,25 @@ inline I8 special_lanes(I8 bits, bool f16) {
   return (bits & mask) == mask;
 }
 
-bool is_special(Type t, uint32_t x) {
+/// What an element makes of the sums that it is in: a NaN makes them NaN whatever the others are.
+enum class Worst : uint8_t { number, infinity, nan };
+
+Worst kind_of(Type t, uint32_t x) {
   const Layout f = layout_of(t);
-  const uint32_t emask = ((1u << f.exponent_bits) - 1) << f.mantissa;
-  if (f.specials == Specials::none) return false;
-  return f.specials == Specials::ieee ? ((x >> f.drop) & emask) == emask : (x & 0x7f) == 0x7f;
+  if (f.specials == Specials::none) return Worst::number;
+  if (f.specials == Specials::e4m3) return (x & 0x7f) == 0x7f ? Worst::nan : Worst::number;
+  const uint32_t y = x >> f.drop, emask = ((1u << f.exponent_bits) - 1) << f.mantissa;
+  if ((y & emask) != emask) return Worst::number;
+  return y & ((1u << f.mantissa) - 1) ? Worst::nan : Worst::infinity;
 }
+
+/// The worst element of each row of A and each column of B.
+struct WorstElements {
+  std::array<Worst, kTileElements / 4> row{}, column{};  // K is at least 4
+};
+
+/// Lanes whose accumulator is NaN.
+inline I8 nan_lanes(I8 bits, bool f16) { return f16 ? (bits & 0x7fff) > 0x7c00 : (bits & 0x7fffffff) > 0x7f800000; }
 
 struct Work {
   const TensorCoreArith& arith;
@@ -161,13 +175,22 @@ void slow_element(const Work& w, int i, int p, int lane) {
   w.d[at] = float_dot(w.arith, w.a.type, w.b.type, w.c_type, x, y, k, w.c[at], w.scale(i, 8 * p + lane));
 }
 
-/// Lanes of panel p whose column of B, and all lanes if row i of A, holds NaN or infinity.
-[[gnu::noinline]] I8 special_operands(const Work& w, int i, int p) {
+/// Sparse A: a NaN of B counts only where a stored element meets it, so it is left to slow_element, as infinities are.
+[[gnu::noinline]] WorstElements find_worst(const Work& w) {
+  WorstElements out;
+  const int k = w.shape.k;
+  for (int i = 0; i < w.shape.m * k && w.a.special; ++i) out.row[i / k] = std::max(out.row[i / k], kind_of(w.a.type, w.a.raw[i]));
+  for (int i = 0; i < w.shape.n * w.b_rows && w.b.special; ++i) {
+    Worst& column = out.column[i / (8 * w.b_rows) * 8 + i % 8];
+    column = std::max(column, std::min(kind_of(w.b.type, w.b.raw[i]), w.b_index ? Worst::infinity : Worst::nan));
+  }
+  return out;
+}
+
+/// Lanes of panel p that row i of A and their columns of B make at least so bad.
+I8 lanes_of(const WorstElements& worst, int i, int p, Worst least) {
   I8 lanes = splat(0);
-  for (int k = 0; k < w.shape.k && w.a.special; ++k)
-    if (is_special(w.a.type, w.a.raw[i * w.shape.k + k])) return splat(-1);
-  for (int k = 0; k < w.b_rows * 8 && w.b.special; ++k)
-    if (is_special(w.b.type, w.b.raw[p * w.b_rows * 8 + k])) lanes[k % 8] = -1;
+  for (int l = 0; l < 8; ++l) lanes[l] = std::max(worst.row[i], worst.column[8 * p + l]) >= least ? -1 : 0;
   return lanes;
 }
 
@@ -176,6 +199,9 @@ void tile(const Work& w) {
   constexpr bool out16 = kOut == SumOutput::f16;
   const bool c16 = w.c_type == Type::f16;
   const auto [m, n, shape_k] = w.shape;
+  const bool special = w.a.special || w.b.special;
+  const WorstElements worst = special ? find_worst(w) : WorstElements{};
+  const I8 canonical_nan = splat(out16 ? 0x7fff : 0x7fffffff);
   for (int i = 0; i < m; ++i)
     for (int p = 0; p < n / 8; ++p) {
       const int panel = p * w.b_rows * 8;
@@ -183,7 +209,12 @@ void tile(const Work& w) {
                     kIndexed ? w.b_index + i * shape_k : nullptr};
       I8 acc = load(w.c + i * n + 8 * p);
       I8 slow = special_lanes(acc, c16);
-      if (w.a.special || w.b.special) slow |= special_operands(w, i, p);
+      I8 nan = nan_lanes(acc, c16);
+      if (special) slow |= lanes_of(worst, i, p, Worst::infinity), nan |= lanes_of(worst, i, p, Worst::nan);
+      if (!any(nan == 0)) {
+        store(w.d + i * n + 8 * p, canonical_nan);
+        continue;
+      }
       const I8 scale = w.scales.a ? load(w.scales.b + 8 * p) + w.scales.a[i] : splat(0);
       slow |= scale >= TileScales::kNan / 2;  // TileScales::is_nan
       for (int k = 0; k < shape_k; k += kL) {
@@ -198,7 +229,8 @@ void tile(const Work& w) {
       }
       for (int lane = 0; lane < 8; ++lane) {
         const int at = i * n + 8 * p + lane;
-        if (slow[lane]) slow_element(w, i, p, lane);
+        if (nan[lane]) w.d[at] = static_cast<uint32_t>(canonical_nan[lane]);
+        else if (slow[lane]) slow_element(w, i, p, lane);
         else w.d[at] = static_cast<uint32_t>(acc[lane]);
       }
     }

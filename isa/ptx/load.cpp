@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "isa/ptx/linker.h"
+#include "isa/ptx/load.h"
 
 namespace tcsim::isa {
 
@@ -70,11 +71,24 @@ void collect_symbols(LinkContext& ctx) {
   }
 }
 
+bool is_kernel(const Function& fn) { return fn.is_entry && fn.has_body; }
+
+/// Whether every name is a kernel of the module.
+bool has_kernels(const ModuleAst& ast, std::span<const std::string> names) {
+  return std::all_of(names.begin(), names.end(), [&](const std::string& name) {
+    return std::any_of(ast.functions.begin(), ast.functions.end(), [&](const Function& fn) { return is_kernel(fn) && fn.name == name; });
+  });
+}
+
 }  // namespace
 
 }  // namespace ptx
 
 std::unique_ptr<Module> load_module(std::string path, std::string text, Diagnostics& diags, const Matcher& matcher) {
+  return load_kernels(std::move(path), std::move(text), diags, {}, matcher);
+}
+
+std::unique_ptr<Module> load_kernels(std::string path, std::string text, Diagnostics& diags, std::span<const std::string> names, const Matcher& matcher) {
   auto module = std::make_unique<Module>();
   module->path = std::move(path);
   module->text = std::move(text);
@@ -84,10 +98,11 @@ std::unique_ptr<Module> load_module(std::string path, std::string text, Diagnost
   ptx::collect_functions(context);
   ptx::collect_symbols(context);
   bool any_entry = false;
+  const bool all = names.empty() || !ptx::has_kernels(ast, names);
   for (const ptx::Function& fn : ast.functions) {
-    if (!fn.is_entry || !fn.has_body) continue;
+    if (!ptx::is_kernel(fn)) continue;
     any_entry = true;
-    if (!ast.gave_up) ptx::KernelLinker(context, fn).run();
+    if (!ast.gave_up && (all || std::find(names.begin(), names.end(), fn.name) != names.end())) ptx::KernelLinker(context, fn).run();
   }
   if (!any_entry && !problems.has_errors()) problems.add("syntax", 1, 1, "found no .entry, expected at least one kernel");
   problems.report(module->path, diags);

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "isa/ptx/load.h"
 #include "isa/ptx/module.h"
 
 namespace tcsim::isa {
@@ -93,6 +94,19 @@ TEST(RealModules, HopperTmaGemmSaysWhatIsMissing) {
   Diagnostics diags;
   load_module("t.ptx", read("triton_tma_64x64x64.ptx"), diags);
   for (const Diagnostic& d : diags.all()) EXPECT_EQ(d.kind, "unsupported-instruction") << d.str();
+}
+
+// A library's PTX has kernels that this program cannot run; they are not in the way of the others.
+TEST(LoadKernels, OnlyTheNamedOnesMatter) {
+  const std::string text = ".version 8.6\n.target sm_90a\n.address_size 64\n.visible .entry good() { ret; }\n.visible .entry bad() { nothing.like.this; ret; }\n";
+  const struct { std::vector<std::string> names; size_t kernels; bool ok; } cases[] = {
+      {{"good"}, 1, true}, {{"bad"}, 1, false}, {{"good", "bad"}, 2, false}, {{}, 2, false}, {{"good", "missing"}, 2, false}};
+  for (const auto& c : cases) {
+    Diagnostics diags;
+    const auto module = load_kernels("k.ptx", text, diags, c.names);
+    EXPECT_EQ(module->kernels.size(), c.kernels) << testing::PrintToString(c.names);
+    EXPECT_EQ(!diags.has_errors(), c.ok) << messages(diags);
+  }
 }
 
 }  // namespace
