@@ -307,6 +307,15 @@ private:
     if (std::find(into.begin(), into.end(), -1) != into.end()) return std::nullopt;
     return into;
   }
+  /// Another order of a few registers with which there are addresses.
+  void try_orders(Coverage& c) const {
+    constexpr int kFew = 4;
+    if (loads_ * moved_ != total_ || total_ > kFew) return;
+    std::vector<int> order(static_cast<size_t>(total_));
+    std::iota(order.begin(), order.end(), 0);
+    while (std::next_permutation(order.begin(), order.end()))
+      if (judge(move_, order, needed(move_, order)).complete()) return c.hints.push_back(fmt::format("no addresses make it complete; with --into {} there are some", fmt::join(order, ",")));
+  }
   void find_hints(Coverage& c) const {
     std::string torn;
     isa::MoveSpec turned = move_;
@@ -324,6 +333,7 @@ private:
       if (c.hints.empty() && can_turn) say(turned, fmt::format("{} and ", what));
     } else if (c.needed.empty() && can_turn && judge(turned, plan_.into, needed(turned, plan_.into)).complete())
       c.hints.push_back(fmt::format("no addresses make it complete; {} there are some", what));
+    if (c.needed.empty() && c.hints.empty()) try_orders(c);
     if (c.needed.empty() && c.hints.empty() && loads_ * moved_ != total_)
       c.hints.push_back(fmt::format("the fragment{} {} register{} a lane, the move {}: --loads says how many instructions, --tiles how many fragments they are for", plan_.tiles_down * plan_.tiles_across > 1 ? "s have" : " has", total_,
                                     total_ == 1 ? "" : "s", loads_ * moved_));

@@ -182,6 +182,21 @@ TEST(Coverage, Impossible) {
   EXPECT_EQ(covers("mma.m16n8k8.f16", "A", plan_of("ldmatrix.x4")).homeless, (std::vector<int>{2, 3}));
 }
 
+// PTX ISA, "ldmatrix .m16n16.b8": matrix j has k from 16 j on and 16 columns: registers 2 j and 2 j + 1 are columns 0-7 and 8-15. Two fragments
+// of m16n8k32 have k 0-15 and 16-31 in neighbouring registers: moved registers 0, 1, 2, 3 go to 0, 2, 1, 3.
+TEST(Coverage, ByteMatrices) {
+  MovePlan plan = plan_of("ldmatrix.m16n16.x2.trans.b8");
+  plan.tiles_across = 2;
+  EXPECT_EQ(covers("mma.m16n8k32.e4m3", "B", plan).hints, std::vector<std::string>{"no addresses make it complete; with --into 0,2,1,3 there are some"});
+  plan.into = {0, 2, 1, 3};
+  const Coverage c = covers("mma.m16n8k32.e4m3", "B", plan);
+  EXPECT_TRUE(c.complete());
+  EXPECT_EQ(c.formula, "row = lane, column = 0");
+  // Results of f32 are not rows of 16 bytes spread over four lanes by twos.
+  const std::string text = coverage_text(covers("mma.m16n8k16.f16", "C", plan_of("ldmatrix.x4")));
+  EXPECT_NE(text.find("NOT covered, whatever the lanes address"), std::string::npos) << text;
+}
+
 TEST(Coverage, TextAndJson) {
   const Coverage c = covers("mma.m16n8k8.f16", "A", plan_of("ldmatrix.x2", [](int l) { return RowStart{.row = l % 8, .col = 0}; }));
   const std::string text = coverage_text(c);

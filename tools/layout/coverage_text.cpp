@@ -80,7 +80,10 @@ std::string coverage_text(const Coverage& c) {
   for (const std::string& n : c.notes) out += fmt::format("  {}\n", n);
   const char* moved = c.store ? "stored" : "loaded";
   if (c.complete()) out += fmt::format("  covered: each of the {} elements {} exactly once, {}\n", c.elements, moved, c.store ? "at its place" : "into the register that the instruction expects");
-  else {
+  else if (c.assumed_starts && c.homeless.empty() && c.unfilled.empty() && c.overwritten.empty()) {
+    out += fmt::format("  NOT covered, whatever the lanes address: a row of 16 bytes is spread over lanes and registers in another way than {}\n", c.store ? "the fragment holds it" : "the instruction expects");
+    if (!c.wrong.empty()) out += fmt::format("  for instance fragment register {}, {}\n", c.wrong[0].number, c.wrong[0].example);
+  } else {
     out += fmt::format("  NOT covered: {} of {} elements are {}\n", c.in_place, c.elements, c.store ? "stored at their place" : "where the instruction expects them");
     if (!c.never.empty()) out += fmt::format("  never {}: {}\n", c.store ? "written" : "addressed", c.never);
     if (!c.repeated.empty()) out += fmt::format("  {} more than once: {}\n", c.store ? "written" : "loaded", c.repeated);
@@ -91,13 +94,14 @@ std::string coverage_text(const Coverage& c) {
       if (r.moved == r.expected) out += fmt::format("  fragment register {}: the right elements ({}) in {}; {}\n", r.number, r.expected, c.store ? "other places" : "other lanes", r.example);
       else out += fmt::format("  fragment register {}: {} {}, {} {} ({} of {} elements differ; {})\n", r.number, c.store ? "goes to" : "gets", r.moved, c.store ? "holds" : "the instruction expects", r.expected, r.wrong, r.of, r.example);
     }
-    list(out, fmt::format("outside of the operand (16 bytes from each address):"), c.outside);
+    if (!c.assumed_starts) list(out, "outside of the operand (16 bytes from each address):", c.outside);
     list(out, "misaligned:", c.misaligned);
   }
   if (c.wavefronts.total) out += fmt::format("  shared memory: {} wavefronts, ideal {}, conflicts {}\n", c.wavefronts.total, c.wavefronts.ideal, c.wavefronts.conflicts());
   if (!c.needed.empty() && (c.assumed_starts || !c.complete())) {
     out += c.complete() ? "  with these addresses:\n" : "  addresses that cover it:\n";
-    for (const std::string& n : c.needed) out += fmt::format("    {}\n", n);
+    for (size_t i = 0; i < std::min(c.needed.size(), kShown); ++i) out += fmt::format("    {}\n", c.needed[i]);
+    if (c.needed.size() > kShown) out += fmt::format("    and {} more groups of lanes\n", c.needed.size() - kShown);
     if (!c.formula.empty()) out += fmt::format("    as a formula: {}\n", c.formula);
   }
   for (const std::string& h : c.hints) out += fmt::format("  hint: {}\n", h);

@@ -71,7 +71,7 @@ std::string coverage_answer(const LayoutCheck& c, const layout::Table& t, const 
   if (diags.has_errors()) return "";
   const layout::Coverage answer = error.empty() ? layout::cover(t, plan, error) : layout::Coverage{};
   if (!error.empty()) return diags.error(kKind, {}, error), "";
-  if (!answer.complete()) diags.error(kKind, {}, fmt::format("{} does not {} {} of {}{}", plan.name, answer.store ? "store" : "cover", t.operand, t.instruction, answer.never.empty() ? "" : fmt::format(": never {}: {}", answer.store ? "written" : "addressed", answer.never)));
+  if (!answer.complete()) diags.error(kKind, {}, fmt::format("{} does not {} {} of {}{}", plan.name, answer.store ? "store" : "cover", t.operand, t.instruction, answer.assumed_starts ? ", whatever the lanes address" : answer.never.empty() ? "" : fmt::format(": never {}: {}", answer.store ? "written" : "addressed", answer.never)));
   return json ? layout::coverage_json(answer) : layout::coverage_text(answer);
 }
 

@@ -166,6 +166,19 @@ TEST(TensorMapCommand, PublicReports) {
   expect_says(good.out, "16384 B in all (the bytes that mbarrier.expect_tx needs)");
 }
 
+// MatmulTutorial #14 as the two sides of the kernel: rows 0, 8, 16, ... agree, 7 of 8 do not. A stride of 512 B reads row 8 where row 4 is.
+TEST(TensorMapCommand, DescriptorThatReadsTheBox) {
+  const Outcome wrong = run("tensormap --type f16 --box 64,64 --swizzle none --descriptor 0x4000004000010000");
+  EXPECT_EQ(wrong.code, 1);
+  expect_says(wrong.err, "TMA wrote SWIZZLE_NONE, the descriptor reads SWIZZLE_128B");
+  expect_says(wrong.err, "3584 of 4096 elements lie elsewhere (87.5 %), the first is row 1, column 0");
+  const Outcome right = run("tensormap --type f16 --box 64,64 --swizzle 128B --descriptor 0x4000004000010000");
+  EXPECT_EQ(right.code, 0) << right.err;
+  expect_says(right.out, "reads all 4096 elements where the copy writes them");
+  expect_says(run("tensormap --type f16 --box 64,64 --swizzle 128B --descriptor 0x4000002000010000").err, "3584 of 4096 elements lie elsewhere (87.5 %), the first is row 8, column 0");
+  EXPECT_EQ(run("tensormap --type f16 --box 64,64 --swizzle 128B --descriptor x").code, 1);
+}
+
 TEST(TensorMapCommand, Drawn) {
   // Row 9, column 3: byte 6 of piece 0 in place 0 ^ 1: 9 * 128 + 16 + 6; bank 22 / 4.
   EXPECT_EQ(run("tensormap --type f16 --box 64,16 --swizzle 128B --element 9,3").out, "A[9][3]: byte 0x496 of shared memory, bank 5, bits 0-15\n");

@@ -7,6 +7,8 @@
 #include <memory>
 #include <sstream>
 
+#include "isa/layout/matrix_descriptor.h"
+#include "isa/layout/tcgen05_descriptor.h"
 #include "isa/layout/tensor_box.h"
 #include "tools/layout/instructions.h"
 #include "tools/layout/render.h"
@@ -23,7 +25,7 @@ struct TensorMapCommand {
   std::vector<uint64_t> dims, strides;
   std::vector<uint32_t> box, element_strides;
   std::vector<int> element;
-  std::string base = "0";
+  std::string base = "0", descriptor;
   int stages = 1;
   uint32_t stage_bytes = 0;
 };
@@ -136,6 +138,36 @@ void check_bases(const TensorMapCommand& c, const TensorMap& map, uint32_t base,
   }
 }
 
+/// Does a matrix descriptor of wgmma or tcgen05 read the box where the copy writes it? Rows of the box are its lines.
+void check_descriptor(const TensorMapCommand& c, const TensorMap& map, uint32_t base, std::string& text, Diagnostics& diags) {
+  uint64_t bits = 0;
+  try {
+    bits = std::stoull(c.descriptor, nullptr, 0);
+  } catch (const std::exception&) {
+    return diags.error("bad-descriptor", {}, fmt::format("--descriptor '{}', expected a 64-bit number like 0x4000004000010000", c.descriptor));
+  }
+  const bool tcgen05 = (bits >> 46 & 7) == 1;  // the constant of tcgen05's format
+  isa::MatrixDescriptor d = tcgen05 ? isa::decode_tcgen05_descriptor(bits) : isa::decode_wgmma_descriptor(bits);
+  if (tcgen05)
+    if (const auto problem = isa::check_tcgen05_descriptor(bits, isa::Major::k, 0); problem.kind && std::string_view(problem.kind) == "bad-descriptor") return diags.error(problem.kind, {}, problem.text);
+  d.start = base;  // the address field has 18 bits of what the kernel gives; here the box is at --base
+  const isa::MatrixAddress at(d, isa::Major::k);
+  const layout::Table box = table_of(map, base);
+  const isa::TensorMapUnit unit = isa::unit_of(map.type);
+  int wrong = 0, first_row = 0, first_col = 0;
+  for (int row = 0; row < box.rows(); ++row)
+    for (int col = 0; col < box.cols(); ++col) {
+      const layout::Home h = box.homes({0, row, col})[0];
+      const auto c32 = static_cast<uint32_t>(col), byte = c32 / unit.elements * unit.shared_bytes + c32 % unit.elements * static_cast<uint32_t>(box.element_bits) / 8;
+      if (at.byte(static_cast<uint32_t>(row), byte) != static_cast<uint32_t>(h.shared) && wrong++ == 0) first_row = row, first_col = col;
+    }
+  const std::string reads = d.swizzle_bytes ? fmt::format("SWIZZLE_{}B", d.swizzle_bytes) : "no swizzle";
+  if (wrong == 0) text += fmt::format("  the descriptor ({}) reads all {} elements where the copy writes them\n", isa::describe(d, isa::Major::k), box.rows() * box.cols());
+  else
+    diags.error("swizzle-mismatch", {}, fmt::format("TMA wrote {}, the descriptor reads {} ({}): {} of {} elements lie elsewhere ({:.1f} %), the first is row {}, column {}", map.swizzle == TensorMap::Swizzling::none ? "SWIZZLE_NONE" : fmt::format("SWIZZLE_{}", name(map.swizzle)),
+                                                    reads, isa::describe(d, isa::Major::k), wrong, box.rows() * box.cols(), 100.0 * wrong / (box.rows() * box.cols()), first_row, first_col));
+}
+
 int run(const TensorMapCommand& c) {
   Diagnostics diags;
   const auto map = c.hex.empty() ? from_options(c, diags) : from_hex(c.hex, diags);
@@ -149,13 +181,15 @@ int run(const TensorMapCommand& c) {
   for (const std::string& problem : map->check()) bad(diags, problem);
   const bool drawable = !diags.has_errors() && map->mode == TensorMap::Mode::tiled && map->interleave == TensorMap::Interleave::none;
   if (!diags.has_errors()) check_bases(c, *map, base, diags);
+  std::string compared;
+  if (!c.descriptor.empty() && drawable) check_descriptor(c, *map, base, compared, diags);
   const bool summary = c.format.empty() && c.element.empty();
   if (summary) {
     const auto end = [&](auto& a, int n) { return fmt::join(a.begin(), a.begin() + n, ", "); };
     fmt::print("{}-dimensional map of {}\n  dimensions [{}], strides [{}] B, box [{}], element strides [{}]\n  swizzle {}, interleave {}, out of bounds {}, global address {:#x}\n", map->rank, name(map->type),
                end(map->dims, map->rank), end(map->strides, map->rank - 1), end(map->box, map->rank), end(map->element_strides, map->rank), name(map->swizzle), name(map->interleave),
                map->fill == TensorMap::Fill::nan ? "NaN" : "zeros", map->address);
-    if (!diags.has_errors()) fmt::print("  box: rows of {} B, {} B in all (the bytes that mbarrier.expect_tx needs); base address % {} == 0\n  valid\n", map->row_bytes(), map->box_bytes(), isa::swizzle_repeat(map->swizzle));
+    if (!diags.has_errors()) fmt::print("  box: rows of {} B, {} B in all (the bytes that mbarrier.expect_tx needs); base address % {} == 0\n{}  valid\n", map->row_bytes(), map->box_bytes(), isa::swizzle_repeat(map->swizzle), compared);
   }
   if (!drawable || summary) {
     if (!diags.has_errors() && !summary) bad(diags, "only tiled boxes without interleave are drawn");
@@ -187,6 +221,7 @@ Action add_tensormap(CLI::App& app) {
   app.add_option("--base", c->base, "shared-memory address of the box (of stage 0)");
   app.add_option("--stages", c->stages, "check the base of every stage")->check(CLI::Range(1, 64));
   app.add_option("--stage-bytes", c->stage_bytes, "between stages (default: the box)");
+  app.add_option("--descriptor", c->descriptor, "a matrix descriptor of wgmma or tcgen05 that reads the box (K-major, begins at --base): does it agree?");
   app.add_option("--element", c->element, "ROW,COL: where it lands")->delimiter(',')->expected(2);
   app.add_option("--by", c->by)->check(CLI::IsMember({"matrix", "lane"}));
   app.add_option("--format", c->format, "draw the box")->check(CLI::IsMember({"ascii", "csv", "markdown", "svg", "html", "json"}));
