@@ -106,7 +106,7 @@ class Interpreter {
     uint32_t left = quantum, polls = 0;
     const uint64_t events = c.events;
     for (; left > 0 && warp.runnable(); --left) {
-      warp.ctx.clock = result_.warp_instructions + instructions;
+      warp.ctx.clock = warp.ctx.globaltimer_ns = result_.warp_instructions + instructions;
       const Control control = warp.step();
       ++instructions;
       threads += static_cast<uint64_t>(std::popcount(warp.last_active()));
@@ -132,7 +132,6 @@ class Interpreter {
     const uint64_t before = result_.warp_instructions / kProgressSteps;
     result_.warp_instructions += instructions;
     result_.thread_instructions += threads;
-    warp.ctx.globaltimer_ns = result_.warp_instructions;
     if (result_.warp_instructions / kProgressSteps != before) report_progress();
     if (failed_) return;
     only_polled_ = only_polled_ && polls > kPollsOfSpinner && c.events == events && !warp.exited();

@@ -39,6 +39,13 @@ TEST(Mov, ClockMovesOn) {
   EXPECT_GT(h.at(0), 0u);
 }
 
+TEST(Mov, GlobalTimerMovesOn) {
+  PtxHarness h;
+  h.run("mov.u64 %rd1, %globaltimer; mov.u32 %r1, 0; mov.u32 %r1, 1; mov.u64 %rd2, %globaltimer; sub.u64 %rd3, %rd2, %rd1; st.global.u64 [%out], %rd3;");
+  ASSERT_TRUE(h.ok()) << h.messages();
+  EXPECT_GT(h.at(0), 0u);
+}
+
 TEST(Prmt, AllModes) {
   PtxHarness h;
   // a = bytes 0..3 (10 11 12 13), b = bytes 4..7 (94 95 96 97): selector n picks byte n; bit 3 copies its sign.

@@ -120,6 +120,18 @@ TEST(Tcgen05Ptx, Packing) {
   for (uint32_t r = 0; r < 6; ++r) EXPECT_EQ(h.at(77, r), want[r]);
 }
 
+// Rows 128 to 255 of a CTA pair, as its second CTA counts them, are lanes 0 to 127 of its own Tensor Memory.
+TEST(Tcgen05Ptx, LanesOfAPair) {
+  PtxHarness h = harness();
+  h.run(with_columns("mov.u32 %r10, 42; add.u32 %r3, %r2, 0x800000; tcgen05.st.sync.aligned.32x32b.x1.b32 [%r3], {%r10}; tcgen05.wait::st.sync.aligned;"
+                     "tcgen05.ld.sync.aligned.32x32b.x1.b32 {%r11}, [%r2]; tcgen05.wait::ld.sync.aligned; st.global.u32 [%out], %r11;"));
+  ASSERT_TRUE(h.ok()) << h.messages();
+  ASSERT_EQ(h.diags.all().size(), 1u) << h.messages();
+  // Of four warps, the one that ran first (it allocated) is named: warp 3, 128 + 3 * 32 = 224.
+  EXPECT_NE(h.messages().find("names lane 224 of Tensor Memory, which has 128: taken as lane 96: 4 times"), std::string::npos) << h.messages();
+  EXPECT_EQ(h.at(77, 0), 42u);
+}
+
 TEST(Tcgen05Ptx, LaneRules) {
   EXPECT_NE(failure(with_columns("tcgen05.ld.sync.aligned.32x32b.x1.b32 {%r10}, [%r1];"), "tmem-misuse").find("warp 3 (warp 3 of its warpgroup) reaches lanes 96 to 127 only"), std::string::npos);
   EXPECT_NE(failure(with_columns("add.u32 %r2, %r2, 0x80000; tcgen05.ld.sync.aligned.16x64b.x1.b32 {%r10}, [%r2];"), "tmem-misuse").find(".16x64b starts at lane 96 or 112"), std::string::npos);

@@ -8,7 +8,9 @@
 #include <bit>
 #include <chrono>
 #include <mutex>
+#include <set>
 #include <thread>
+#include <tuple>
 
 #include "sim/gpu/count_operations.h"
 #include "sim/gpu/cta_scheduler.h"
@@ -232,9 +234,12 @@ class Simulation {
   bool all_idle() const {
     return std::all_of(sms_.begin(), sms_.end(), [](const auto& sm) { return sm->idle() || sm->idle_waiting(); });
   }
+  /// SMs run the same kernel, so several may meet the same fault in one quantum: one of an instruction is told.
   bool collect_faults() {
+    std::set<std::tuple<std::string, uint32_t, uint32_t>> told;
     for (const auto& sm : sms_)
-      for (const Diagnostic& fault : sm->faults) diags_.add(fault);
+      for (const Diagnostic& fault : sm->faults)
+        if (told.emplace(fault.kind, fault.place.line, fault.place.col).second) diags_.add(fault);
     return diags_.has_errors();
   }
   /// In the order of arrival at the CTA scheduler.

@@ -261,6 +261,8 @@ TEST(TextParts, Numbers) {
 TEST(TextParts, FitAndPadCountDisplayColumns) {
   EXPECT_EQ(text::fit("abcdefgh", 6), "abc...");
   EXPECT_EQ(text::fit("äbcdefgh", 6), "äbc...");
+  EXPECT_EQ(text::fit_place("kernel.cu:31", 12), "kernel.cu:31");
+  EXPECT_EQ(text::fit_place("a_long_kernel_name.cu:31", 12), "a_long...:31");
   EXPECT_EQ(text::pad("ä", 3), "ä  ");
   EXPECT_EQ(text::pad_left("ä", 3), "  ä");
   const text::Paint paint{{.unicode = true}};

@@ -11,6 +11,7 @@ namespace {
 using text::amount;
 using text::count;
 using text::fit;
+using text::fit_place;
 using text::pad;
 using text::pad_left;
 using text::share;
@@ -165,7 +166,7 @@ private:
     out_ += paint_.heading("Costliest instructions", "warp-cycles that warps waited before issuing them");
     for (const ReportInstruction* i : order) {
       line("  {}  {}  {}", pad_left(share(ratio(static_cast<double>(i->waiting_cycles()), all)), 7),
-           pad(fit(i->text, 50), 50), fit(where(*i), 36));
+           pad(fit(i->text, 50), 50), fit_place(where(*i), 36));
       line("           {}", paint_.dim(main_stalls(*i)));
     }
   }
@@ -212,7 +213,7 @@ private:
       const ReportInstruction& i = *order[n];
       const double factor = ratio(static_cast<double>(i.wavefronts), static_cast<double>(i.wavefronts_ideal));
       line("  {}  {}  {}", paint_.warn(pad_left(fmt::format("{:.1f}x", factor), 7)), pad(fit(i.text, 50), 50),
-           fit(where(i), 36));
+           fit_place(where(i), 36));
       line("           {}",
            paint_.dim(fmt::format("{} wavefronts, {} ideal", count(static_cast<double>(i.wavefronts)),
                                   count(static_cast<double>(i.wavefronts_ideal)))));

@@ -54,6 +54,13 @@ std::string fit(std::string_view s, size_t width) {
   return out;
 }
 
+std::string fit_place(std::string_view place, size_t width) {
+  const size_t colon = std::min(place.find_last_of(':'), place.size());
+  const std::string_view line = place.substr(colon);
+  if (line.size() >= width) return fit(place, width);
+  return fit(place.substr(0, colon), width - line.size()).append(line);
+}
+
 std::string pad(std::string_view s, size_t width) {
   const size_t have = width_of(s);
   std::string out(s);

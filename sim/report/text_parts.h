@@ -15,8 +15,10 @@ std::string count(double v);
 std::string amount(double v, std::string_view unit);
 /// 0.3125 -> "31.2 %" (a share); values of 99.95 % and more print as "100 %".
 std::string share(double v);
-/// Shortens to width display columns, ending in "..." (the middle of a path is not special).
+/// Shortens to width display columns, ending in "...".
 std::string fit(std::string_view s, size_t width);
+/// The same for "file.cu:31": the line stays, the name is shortened.
+std::string fit_place(std::string_view place, size_t width);
 /// Display columns of UTF-8 text.
 size_t width_of(std::string_view s);
 /// Pads on the right (left: on the left) to width display columns.

@@ -111,6 +111,7 @@ void Sm::issue(SubCore& core, uint32_t slot) {
   core.last = static_cast<uint16_t>(slot);
 
   w.warp->ctx.clock = now_;
+  w.warp->ctx.globaltimer_ns = static_cast<uint64_t>(static_cast<double>(now_) * 1000 / m_.chip.clock_mhz);
   const uint32_t live_before = w.warp->live();
   const isa::Control control = w.warp->step();
   OpStats& stats = ops[w.op];

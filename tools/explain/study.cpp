@@ -4,6 +4,7 @@
 #include <cmath>
 #include <mutex>
 
+#include "isa/ptx/load.h"
 #include "sim/gpu/gpu.h"
 #include "sim/gpu/make_report.h"
 #include "sim/gpu/target_check.h"
@@ -44,6 +45,7 @@ LaunchTime time_of(const sim::SimResult& r, const isa::LaunchInfo& launch, const
   const double l2_bytes = static_cast<double>(memory[Counter::l2_sectors]) * m.l2.sector_bytes;
   t.l2_cycles = std::max(l2_bytes / (m.l2.slices * m.l2.slice_bytes_per_cycle), most(r.counters, Counter::l1_fill_bytes) / m.l1.fill_bytes_per_cycle);
   if (m.tma.request_bytes_per_cycle > 0) t.tma_cycles = most(r.counters, Counter::tma_bytes) / m.tma.request_bytes_per_cycle;
+  t.loaded_bytes = std::max(most(r.counters, Counter::l1_fill_bytes), most(r.counters, Counter::tma_bytes));
   t.exposed_cycles = exposed_latency(r, launch, m);
   return t;
 }
@@ -183,8 +185,9 @@ double bounded_cycles(const Timing& timing, const Timing& base, const std::vecto
 
 Timing time_subject(const Subject& subject, const cfg::Machine& machine, const Lifts* lifts, uint32_t threads, Diagnostics& diags) {
   Timing out;
-  const auto module = isa::load_module(subject.kernel.path, subject.kernel.text, diags);
   auto file = launch::parse_launch_file(subject.launch_path, subject.launch_text, diags);
+  const auto kernels = file ? launch::kernel_names(*file, subject.entry) : std::vector<std::string>{};
+  const auto module = isa::load_kernels(subject.kernel.path, subject.kernel.text, diags, kernels);
   const auto fail = [&] {
     out.failure = tool::first_error(diags);
     return out;

@@ -243,6 +243,16 @@ void bind_launch(const LaunchFile& file, const LaunchSpec& spec, const isa::Modu
 
 } // namespace
 
+std::vector<std::string> kernel_names(const LaunchFile& file, const std::string& entry) {
+  std::vector<std::string> names;
+  for (const LaunchSpec& launch : file.launches) {
+    const std::string& name = file.launches.size() == 1 && !entry.empty() ? entry : launch.entry;
+    if (name.empty()) return {};
+    names.push_back(name);
+  }
+  return names;
+}
+
 const isa::Kernel* choose_kernel(const isa::Module& module, const std::string& entry, const Place& place,
                                  Diagnostics& diags) {
   std::vector<std::string> names;

@@ -36,6 +36,9 @@ struct Workspace {
   std::vector<BoundLaunch> launches;
 };
 
+/// What to load of the module: the kernels that the launches name, or `entry`; nothing (all) when a launch names none.
+std::vector<std::string> kernel_names(const LaunchFile& file, const std::string& entry);
+
 /// The kernel of that name, or the module's only one for an empty name; nullptr with an error
 /// (launch-mismatch).
 const isa::Kernel* choose_kernel(const isa::Module& module, const std::string& entry, const Place& place,

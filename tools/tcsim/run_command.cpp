@@ -5,6 +5,7 @@
 
 #include <memory>
 
+#include "isa/ptx/load.h"
 #include "tools/tcsim/output.h"
 #include "tools/tcsim/run_kernel.h"
 #include "tools/tcsim/text_file.h"
@@ -19,15 +20,17 @@ struct RunCommand {
 
 /// Parameters and a launch file to fill in, on stdout: the text is itself a valid launch file.
 int print_template(const RunCommand& command, const launch::KernelFile& kernel, Diagnostics& diags) {
-  const auto module = isa::load_module(kernel.path, kernel.text, diags);
+  std::vector<std::string> chosen;
+  if (!command.options.entry.empty()) chosen.push_back(command.options.entry);
+  const auto module = isa::load_kernels(kernel.path, kernel.text, diags, chosen);
   if (module && !diags.has_errors()) {
     if (command.options.entry.empty()) {
       if (module->kernels.empty()) launch::choose_kernel(*module, "", {kernel.path, 0, 0}, diags);
       for (const isa::Kernel& each : module->kernels)
         fmt::print("{}\n", launch::launch_template(*module, each, kernel.triton ? &*kernel.triton : nullptr));
-    } else if (const isa::Kernel* chosen =
+    } else if (const isa::Kernel* only =
                    launch::choose_kernel(*module, command.options.entry, {kernel.path, 0, 0}, diags)) {
-      fmt::print("{}", launch::launch_template(*module, *chosen, kernel.triton ? &*kernel.triton : nullptr));
+      fmt::print("{}", launch::launch_template(*module, *only, kernel.triton ? &*kernel.triton : nullptr));
     }
   }
   print_diagnostics(diags, command.options.quiet);

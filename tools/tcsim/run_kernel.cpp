@@ -10,6 +10,7 @@
 #include <set>
 
 #include "isa/exec/interpreter.h"
+#include "isa/ptx/load.h"
 #include "sim/gpu/arithmetic_notes.h"
 #include "sim/gpu/occupancy.h"
 #include "sim/gpu/target_check.h"
@@ -68,8 +69,9 @@ private:
   /// Everything that can be wrong before the run, in one go.
   bool load() {
     machine_ = load_machine(options_, diags_);
-    module_ = isa::load_module(input_.kernel.path, input_.kernel.text, diags_);
     file_ = launch::parse_launch_file(input_.launch_path, input_.launch_text, diags_);
+    const auto kernels = file_ ? launch::kernel_names(*file_, options_.entry) : std::vector<std::string>{};
+    module_ = isa::load_kernels(input_.kernel.path, input_.kernel.text, diags_, kernels);
     for (const std::string* path : {&options_.json, &options_.ncu_csv, &options_.html, &options_.timeline}) check_writable(*path, diags_);
     if (file_ && !diags_.has_errors()) {
       launch::validate_check(*file_, diags_);
