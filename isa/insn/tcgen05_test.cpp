@@ -127,7 +127,7 @@ TEST(Tcgen05Ptx, LanesOfAPair) {
                      "tcgen05.ld.sync.aligned.32x32b.x1.b32 {%r11}, [%r2]; tcgen05.wait::ld.sync.aligned; st.global.u32 [%out], %r11;"));
   ASSERT_TRUE(h.ok()) << h.messages();
   ASSERT_EQ(h.diags.all().size(), 1u) << h.messages();
-  // Of four warps, the one that ran first (it allocated) is named: warp 3, 128 + 3 * 32 = 224.
+  // The last warp at bar.sync goes on first and is named: warp 3, lane 128 + 3 * 32 = 224.
   EXPECT_NE(h.messages().find("names lane 224 of Tensor Memory, which has 128: taken as lane 96: 4 times"), std::string::npos) << h.messages();
   EXPECT_EQ(h.at(77, 0), 42u);
 }
