@@ -29,6 +29,7 @@ struct LaunchTime {
   double cycles = 0;          // sm__cycles_elapsed.max
   double kernel_cycles = 0;   // without launch and drain
   double dram_cycles = 0, l2_cycles = 0, tma_cycles = 0;  // at least, for the bytes that it moves
+  double loaded_bytes = 0;    // into the SM that loads most
   double exposed_cycles = 0;  // latency that no stages hide: the first load of a CTA that has the SM to itself, the last store
 
   /// Least cycles for its bytes, launch and drain included, where the roofs that are lifted do not count.
