@@ -113,6 +113,8 @@ class CtaTrace {
   Cycle begin() const { return begin_; }
   const std::vector<std::vector<Slice>>& warps() const { return warps_; }
   const std::vector<Wait>& waits() const { return waits_; }
+  /// In waits(): what the warp still waits for at the end of the record; kNone: nothing.
+  uint32_t open_wait(uint32_t warp) const { return open_[warp] != kNone && waits_[open_[warp]].resumed == kNever ? open_[warp] : kNone; }
   const std::vector<Copy>& copies() const { return copies_; }
   const std::vector<Landing>& landings() const { return landings_; }
   const std::vector<Wgmma>& wgmmas() const { return wgmmas_; }

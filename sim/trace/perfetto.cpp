@@ -3,37 +3,19 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <bit>
 #include <set>
-#include <utility>
-#include <nlohmann/json.hpp>
+#include <vector>
 
-#include "isa/exec/report.h"
-#include "isa/exec/tensor_memory.h"
-#include "isa/insn/tcgen05.h"
 #include "isa/layout/tensor_map.h"
-#include "sim/trace/shared_names.h"
+#include "sim/trace/picture.h"
 
 namespace tcsim::sim {
 namespace {
 
 using Json = nlohmann::ordered_json;
-using Copies = std::map<std::pair<uint64_t, uint32_t>, Cycle>;  // (CTA, copy) -> last landing
 using Kind = isa::BulkCopy::Kind;
 
 constexpr uint32_t kWarpsOfGroup = 4;
-/// Thread ids of the tracks; warps are 1, 2, ... (0 means the idle process to Perfetto).
-constexpr uint32_t kTma = 1000, kTensor = 2000, kCommits = 2100, kColumns = 2500, kAccesses = 2501, kBarriers = 3000;
-constexpr uint32_t kQuarters = 4;  // of Tensor Memory: a warp reaches that of its number modulo 4 (PTX ISA, "tcgen05.ld")
-
-/// "tcgen05.ld.sync.aligned.32x32b.x32.b32 {...}, [...]" -> "tcgen05.ld.32x32b.x32.b32"
-std::string short_name(const isa::Inst& inst) {
-  std::string name(inst.text.substr(0, inst.text.find(' ')));
-  for (const std::string_view part : {".sync", ".aligned"})
-    if (const size_t at = name.find(part); at != std::string::npos) name.erase(at, part.size());
-  return name;
-}
 
 std::string_view kind_name(Kind kind) {
   switch (kind) {
@@ -46,63 +28,21 @@ std::string_view kind_name(Kind kind) {
   return "";
 }
 
-/// Copies overlap and slices of a track must not: each copy goes to the first track that is free at its issue. Commits likewise.
-using Lanes = std::map<std::pair<uint64_t, uint32_t>, uint32_t>;  // (CTA, copy or tcgen05 operation) -> track
-
-/// What all CTAs of a launch share.
-struct Launch {
-  const isa::Module& module;
-  const LoweredProgram& program;
-  const Trace& trace;
-  const Copies& landed;
-  const Lanes& lanes;
-  const Lanes& commits;
-  Cycle offset;
-  uint32_t number;     // of the launch, from 0
-  uint64_t& flows;
-  std::string& out;
-
-  const isa::Kernel& kernel() const { return *program.kernel; }
-  uint64_t pid(uint64_t cta) const { return uint64_t{number} * 1'000'000 + cta + 1; }
-  double time(Cycle cycle) const { return static_cast<double>(offset + cycle) / 1000.0; }
-  std::string place(uint32_t shared) const { return shared_place(module, kernel(), shared).str(); }
-  std::string source(const isa::Inst& inst) const { return inst.loc.file != 0 ? module.source_of(inst) : isa::place_of(module, inst).str(); }
-
-  void put(const Json& event) const {
-    if (!out.empty()) out += ",\n";
-    out += event.dump(-1, ' ', false, Json::error_handler_t::replace);
-  }
-  void slice(uint64_t cta, uint32_t tid, const std::string& name, std::string_view category, Cycle from, Cycle to, Json args) const {
-    put({{"ph", "X"}, {"pid", pid(cta)}, {"tid", tid}, {"ts", time(from)}, {"dur", static_cast<double>(to - from) / 1000.0}, {"name", name}, {"cat", category}, {"args", std::move(args)}});
-  }
-  /// An arrow between the slices that enclose the two points.
-  void flow(std::string_view name, uint64_t from_cta, uint32_t from_tid, Cycle from, uint64_t to_cta, uint32_t to_tid, Cycle to) const {
-    const uint64_t id = ++flows;
-    put({{"ph", "s"}, {"pid", pid(from_cta)}, {"tid", from_tid}, {"ts", time(from)}, {"id", id}, {"name", name}, {"cat", "flow"}});
-    put({{"ph", "f"}, {"bp", "e"}, {"pid", pid(to_cta)}, {"tid", to_tid}, {"ts", time(to)}, {"id", id}, {"name", name}, {"cat", "flow"}});
-  }
-};
-
-class CtaPicture {
+class CtaPicture : CtaView {
  public:
-  CtaPicture(const Launch& launch, const CtaTrace& cta) : l_(launch), t_(cta), id_(cta.linear()) {}
+  using CtaView::CtaView;
 
   void draw() {
     name_process();
     draw_warps();
     draw_copies();
     draw_wgmma();
-    draw_tensor_ops();
-    draw_commits();
-    draw_columns();
-    draw_accesses();
+    draw_tcgen05(*this);
     draw_barriers();
     draw_arrivals();
   }
 
  private:
-  static uint32_t warp_tid(uint32_t warp) { return warp + 1; }
-  const isa::Inst& inst(uint32_t index) const { return l_.kernel().insts[index]; }
   const isa::Inst& inst_of(uint32_t op) const { return inst(l_.program.ops[op].inst); }
 
   void name_process() const {
@@ -111,11 +51,6 @@ class CtaPicture {
     l_.put({{"ph", "M"}, {"pid", l_.pid(id_)}, {"name", "process_name"}, {"args", {{"name", fmt::format("{}CTA {} ({},{},{}) on SM {}", launch, id_, at.x, at.y, at.z, t_.sm())}}}});
     l_.put({{"ph", "M"}, {"pid", l_.pid(id_)}, {"name", "process_sort_index"}, {"args", {{"sort_index", l_.pid(id_)}}}});
   }
-  void name_track(uint32_t tid, const std::string& name) const {
-    l_.put({{"ph", "M"}, {"pid", l_.pid(id_)}, {"tid", tid}, {"name", "thread_name"}, {"args", {{"name", name}}}});
-    l_.put({{"ph", "M"}, {"pid", l_.pid(id_)}, {"tid", tid}, {"name", "thread_sort_index"}, {"args", {{"sort_index", tid}}}});
-  }
-
   /// producer: asks for bulk loads; mma: issues tcgen05.mma; consumer: runs wgmma; epilogue: reads Tensor Memory, or only stores.
   std::string role(uint32_t warp) const {
     bool loads = false, stores = false, multiplies = false;
@@ -145,6 +80,7 @@ class CtaPicture {
           draw_wait(warp, s);
         }
       }
+      draw_open_wait(warp);
     }
   }
 
@@ -158,6 +94,19 @@ class CtaPicture {
     l_.slice(id_, warp_tid(warp), title, "wait", s.from, s.to, std::move(args));
     draw_cause(warp, s, w);
   }
+
+  /// A wait that the run did not see end: a deadlock, or a record that is full.
+  void draw_open_wait(uint32_t warp) const {
+    const uint32_t open = t_.open_wait(warp);
+    const Cycle from = t_.warps()[warp].empty() ? t_.begin() : t_.warps()[warp].back().to;
+    if (open == CtaTrace::kNone) return;
+    const CtaTrace::Wait& w = t_.waits()[open];
+    Json args = {{"reason", open_reason(w.on)}, {"waits_in", inst(w.inst).text}, {"waits_at", l_.source(inst(w.inst))}, {"ended_by", "nothing"}};
+    const std::string title = describe(w, args);
+    l_.slice(id_, warp_tid(warp), title, "wait", from, std::max(end_, from + 1), std::move(args));
+  }
+
+  static std::string_view open_reason(Blocked on) { return name(on == Blocked::barrier || on == Blocked::cluster ? Stall::barrier : Stall::long_scoreboard); }
 
   std::string describe(const CtaTrace::Wait& w, Json& args) const {
     if (w.timed_out) args["ended_by"] = "time limit";
@@ -199,7 +148,7 @@ class CtaPicture {
       const CtaTrace::Wgmma& g = t_.wgmmas()[w.cause.index];
       if (g.to != kNever) l_.flow("completed", id_, kTensor, g.to - 1, id_, warp_tid(warp), at);
     } else if (w.cause.by == By::tensor) {
-      l_.flow("committed", w.cause.cta, l_.commits.at({w.cause.cta, w.cause.index}), std::min(end_of_commit(w.cause.cta, w.cause.index), at), id_, warp_tid(warp), at);
+      l_.flow("committed", w.cause.cta, l_.commits.at({w.cause.cta, w.cause.index}), std::min(l_.end_of_commit(w.cause.cta, w.cause.index), at), id_, warp_tid(warp), at);
     } else if (w.on == Blocked::no) {
       if (const CtaTrace::TensorAccess* a = last_access(warp, w)) l_.flow("accessed", id_, kAccesses + warp % kQuarters, a->to - 1, id_, warp_tid(warp), std::max(a->to - 1, at));
     } else if (w.cause.by == By::warp) {
@@ -259,100 +208,6 @@ class CtaPicture {
     }
   }
 
-  // ---- tcgen05 ----
-
-  /// Also those of the pair's other CTA: both SMs' tensor cores work on them.
-  void draw_tensor_ops() const {
-    struct Drawn { const CtaTrace::TensorOp* op; uint64_t cta; };
-    std::vector<Drawn> order;
-    const auto gather = [&](const CtaTrace* cta, bool peer) {
-      if (cta == nullptr) return;
-      for (const CtaTrace::TensorOp& op : cta->tensor_ops())
-        if (op.op.kind != isa::Tcgen05Op::Kind::commit && (!peer || op.op.cta_group == 2)) order.push_back({&op, cta->linear()});
-    };
-    gather(&t_, false);
-    gather(l_.trace.of(id_ ^ 1), true);
-    if (order.empty()) return;
-    name_track(kTensor, "tensor core");
-    std::stable_sort(order.begin(), order.end(), [](const Drawn& a, const Drawn& b) { return a.op->from < b.op->from; });
-    Cycle free = 0;
-    for (const auto& [op, cta] : order) {
-      const Cycle from = std::max(op->from, free), to = std::max(op->to, from + 1);
-      free = to;
-      l_.slice(id_, kTensor, tensor_name(op->op), "tensor", from, to, tensor_args(*op, cta));
-      if (cta == id_) l_.flow("issued", id_, warp_tid(op->warp), op->issued, id_, kTensor, from);
-    }
-  }
-
-  static std::string tensor_name(const isa::Tcgen05Op& op) {
-    const isa::Tcgen05Work work = isa::Tcgen05Ops::of(op).work(op);
-    if (op.kind == isa::Tcgen05Op::Kind::mma) return fmt::format("tcgen05.mma m{}n{}k{} {}", work.m, work.n, work.k, work.kind);
-    return fmt::format("{} {} B", op.kind == isa::Tcgen05Op::Kind::cp ? "tcgen05.cp" : "tcgen05.shift", work.copy_bytes);
-  }
-
-  Json tensor_args(const CtaTrace::TensorOp& op, uint64_t cta) const {
-    Json args = {{"warp", op.warp}, {"queued_cycles", op.from - op.issued}, {"results_after_cycles", op.done - op.issued}, {"cta_group", op.op.cta_group}};
-    if (cta != id_) args["issued_by"] = fmt::format("CTA {}", cta);
-    const isa::TensorAddress d = isa::TensorAddress::of(op.op.d);
-    args["tmem_column"] = d.column;
-    if (op.op.kind == isa::Tcgen05Op::Kind::mma) args["accumulates"] = op.op.accumulate;
-    args["instruction"] = short_name(inst(op.op.index));
-    args["source"] = l_.source(inst(op.op.index));
-    return args;
-  }
-
-  Cycle end_of_commit(uint64_t cta, uint32_t index) const { return l_.trace.of(cta)->tensor_ops()[index].done - 1; }
-
-  /// From its issue until all operations before it are complete and its arrivals leave.
-  void draw_commits() const {
-    uint32_t tracks = 0;
-    const CtaTrace::TensorOp* last = nullptr;  // that the tensor core works on
-    for (uint32_t i = 0; i < t_.tensor_ops().size(); ++i) {
-      const CtaTrace::TensorOp& op = t_.tensor_ops()[i];
-      if (op.op.kind != isa::Tcgen05Op::Kind::commit) {
-        last = &op;
-        continue;
-      }
-      const uint32_t tid = l_.commits.at({id_, i});
-      for (; tracks <= tid - kCommits; ++tracks) name_track(kCommits + tracks, fmt::format("commit {}", tracks));
-      Json args = {{"warp", op.warp}, {"mbarrier", l_.place(op.op.mbarrier.offset)}, {"cycles", op.done - op.issued}};
-      if (t_.tensor_ops()[i].op.cta_mask != 1u << op.op.rank) args["cta_mask"] = fmt::format("0x{:x}", op.op.cta_mask);
-      args["instruction"] = short_name(inst(op.op.index));
-      args["source"] = l_.source(inst(op.op.index));
-      l_.slice(id_, tid, "commit on " + l_.place(op.op.mbarrier.offset), "commit", op.issued, op.done, std::move(args));
-      l_.flow("issued", id_, warp_tid(op.warp), op.issued, id_, tid, op.issued);
-      if (last != nullptr) l_.flow("completed", id_, kTensor, std::min(last->to, op.done) - 1, id_, tid, op.done - 1);
-    }
-  }
-
-  /// Columns of Tensor Memory that the CTA owns.
-  void draw_columns() const {
-    const auto& changes = t_.tensor_columns();
-    if (changes.empty()) return;
-    name_track(kColumns, "TMEM columns");
-    Cycle end = changes.back().at + 1;
-    for (const auto& slices : t_.warps())
-      if (!slices.empty()) end = std::max(end, slices.back().to);
-    for (size_t i = 0; i < changes.size(); ++i) {
-      if (changes[i].units == 0) continue;
-      const auto columns = static_cast<uint32_t>(std::popcount(changes[i].units)) * isa::TensorMemory::kUnit;
-      const auto first = static_cast<uint32_t>(std::countr_zero(changes[i].units)) * isa::TensorMemory::kUnit;
-      l_.slice(id_, kColumns, fmt::format("{} columns", columns), "columns", changes[i].at, i + 1 < changes.size() ? changes[i + 1].at : end,
-               {{"columns", columns}, {"first", first}, {"of", uint32_t{isa::TensorMemory::kColumns}}});
-    }
-  }
-
-  void draw_accesses() const {
-    std::array<bool, kQuarters> named{};
-    for (const CtaTrace::TensorAccess& a : t_.tensor_accesses()) {
-      const uint32_t quarter = a.warp % kQuarters, lane = quarter * isa::TensorMemory::kWarpLanes;
-      if (!std::exchange(named[quarter], true)) name_track(kAccesses + quarter, fmt::format("TMEM lanes {}-{}", lane, lane + isa::TensorMemory::kWarpLanes - 1));
-      l_.slice(id_, kAccesses + quarter, short_name(inst(a.inst)), "tmem", a.from, a.to,
-               {{"warp", a.warp}, {"columns", isa::TensorAccess::of(inst(a.inst)).columns()}, {"results_after_cycles", a.done - a.from}, {"instruction", short_name(inst(a.inst))}, {"source", l_.source(inst(a.inst))}});
-      l_.flow("issued", id_, warp_tid(a.warp), a.from, id_, kAccesses + quarter, a.from);
-    }
-  }
-
   /// The last access that a tcgen05.wait waits for.
   const CtaTrace::TensorAccess* last_access(uint32_t warp, const CtaTrace::Wait& w) const {
     const CtaTrace::TensorAccess* last = nullptr;
@@ -389,6 +244,11 @@ class CtaPicture {
       }
       if (begun && state.first == kNever) state.first = c.at;
     }
+    for (const auto& [offset, state] : states) {
+      if (state.first == kNever) continue;
+      const std::string where = l_.place(offset);
+      l_.slice(id_, state.tid, fmt::format("phase {}, unfinished", state.phase), "mbarrier", state.first, std::max(end_, state.first + 1), {{"mbarrier", where}, {"phase", state.phase}});
+    }
   }
 
   /// Bytes and commits that arrive at an mbarrier. The arrival that ends a phase lies in its last cycle.
@@ -400,7 +260,7 @@ class CtaPicture {
       l_.flow("arrives", cta, tid, std::min(from, to), id_, barrier->second, to);
     };
     for (const CtaTrace::Landing& landing : t_.commits())
-      arrow(landing.cta, l_.commits.at({landing.cta, landing.index}), end_of_commit(landing.cta, landing.index), l_.trace.of(landing.cta)->tensor_ops()[landing.index].op.mbarrier.offset, landing.at);
+      arrow(landing.cta, l_.commits.at({landing.cta, landing.index}), l_.end_of_commit(landing.cta, landing.index), l_.trace.of(landing.cta)->tensor_ops()[landing.index].op.mbarrier.offset, landing.at);
     for (const CtaTrace::Landing& landing : t_.landings()) {
       const CtaTrace* issuer = l_.trace.of(landing.cta);
       const isa::BulkCopy& copy = issuer->copies()[landing.index].copy;
@@ -408,9 +268,6 @@ class CtaPicture {
     }
   }
 
-  const Launch& l_;
-  const CtaTrace& t_;
-  uint64_t id_;
   std::map<uint32_t, uint32_t> barrier_tids_;        // by offset
   std::set<std::pair<uint32_t, Cycle>> ends_;        // of phases: offset, cycle
 };
@@ -470,7 +327,7 @@ Lanes commit_lanes(const Trace& trace) {
 void Timeline::add(const Trace& trace, const LoweredProgram& program, const isa::Module& module, Cycle cycles) {
   const Copies landed = landings(trace);
   const Lanes lanes = copy_lanes(trace, landed), commits = commit_lanes(trace);
-  const Launch launch{module, program, trace, landed, lanes, commits, offset_, launches_, flows_, events_};
+  const TracedLaunch launch{module, program, trace, landed, lanes, commits, offset_, launches_, flows_, events_};
   for (const auto& cta : trace.ctas())
     if (cta->started()) CtaPicture(launch, *cta).draw();
   kernels_ += (launches_ == 0 ? "" : ", ") + program.kernel->name;

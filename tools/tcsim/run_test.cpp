@@ -187,6 +187,51 @@ TEST(Run, ValidatePrintsMeasuredAgainstSimulated) {
   EXPECT_EQ(json["summary"]["all"]["rows"], 1);
 }
 
+// Lane l reads the word 16 l: 16 words in each of the banks 0 and 16, 15 too many; so 16 wavefronts, 15 of them conflicts. Two CTAs
+// of two warps read three times: 12 executions. The stores do not conflict.
+TEST(Run, ConflictsByBankAddUp) {
+  const Sandbox box;
+  box.write("k.ptx", R"(.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry k() {
+  .reg .pred %p<2>; .reg .b32 %r<8>;
+  .shared .align 16 .b8 s[4096];
+  mov.u32 %r1, %tid.x;
+  and.b32 %r1, %r1, 31;
+  mov.u32 %r2, s;
+  mad.lo.u32 %r3, %r1, 64, %r2;
+  mad.lo.u32 %r4, %r1, 4, %r2;
+  st.shared.u32 [%r4], %r1;
+  bar.sync 0;
+  mov.u32 %r5, 0;
+  mov.u32 %r7, 0;
+again:
+  ld.shared.u32 %r6, [%r3];
+  add.u32 %r7, %r7, %r6;
+  add.u32 %r5, %r5, 1;
+  setp.lt.u32 %p1, %r5, 3;
+  @%p1 bra again;
+  st.shared.u32 [%r4], %r7;
+  ret;
+}
+)");
+  box.write("l.toml", "entry = \"k\"\ngrid = [2]\nblock = [64]\n");
+  const Outcome outcome = box.run("run k.ptx --launch l.toml --arch a100 --quiet --json r.json");
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  size_t found = 0;
+  const auto report = nlohmann::json::parse(box.read("r.json"));
+  for (const auto& inst : report["instructions"]) {
+    if (!inst.contains("bank_conflicts")) continue;
+    ++found;
+    EXPECT_EQ(inst["text"].get<std::string>().substr(0, 9), "ld.shared");
+    EXPECT_EQ(inst["conflicts"], 12 * 15);
+    ASSERT_EQ(inst["bank_conflicts"].size(), 32u);
+    for (size_t bank = 0; bank < 32; ++bank) EXPECT_EQ(inst["bank_conflicts"][bank], bank == 0 || bank == 16 ? 12 * 15 : 0) << bank;
+  }
+  EXPECT_EQ(found, 1u);
+}
+
 TEST(Run, ArchShowsSources) {
   const Sandbox box;
   EXPECT_THAT(box.run("arch list").out, HasSubstr("h200"));
