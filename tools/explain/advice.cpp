@@ -36,6 +36,14 @@ std::string_view general_advice(LimitId id) {
 /// "--stages" of "--stages 4".
 std::string_view name_of(const Remedy& remedy) { return std::string_view(remedy.option).substr(0, remedy.option.find(' ')); }
 
+/// What an SM has to have under way for loads that come in time: latency times rate (Little's law).
+std::string in_flight(const Study& study, double cycles, const cfg::Machine& machine) {
+  double bytes = 0;
+  for (const LaunchTime& launch : study.base.launches) bytes += launch.loaded_bytes;
+  const double rate = bytes / std::max(1.0, cycles - study.outside_cycles());
+  return fmt::format("; at that pace an SM has about {:.0f} KB under way ({:.0f} cycles from DRAM x {:.0f} B a cycle)", std::ceil(rate * cold_load_cycles(machine) / 1024), cold_load_cycles(machine), rate);
+}
+
 /// What the grid of the busiest launch leaves idle: its CTAs over the SMs, 1 when every SM has one.
 double share_of_sms(const Study& study, const cfg::Machine& machine) {
   double share = 1;
@@ -66,6 +74,7 @@ std::vector<Advice> advise(const Study& study, const gemm::Config* gemm, const c
     });
     if (told || study.gain(row.cycles) < kSmallGain) continue;
     Advice advice{row.limit, std::string(row.limit->name), std::string(general_advice(row.limit->id))};
+    if (row.limit->id == LimitId::data_in_time) advice.text += in_flight(study, row.cycles, machine);
     if (gemm != nullptr) advice.remedies = remedies_of(row.limit->id, row.cycles, *gemm, study, machine);
     // The same option for two limits is told once, where it gains more.
     std::erase_if(advice.remedies, [&](const Remedy& remedy) {

@@ -91,8 +91,11 @@ class Remedies {
     const double k_steps = std::ceil(static_cast<double>(config_.k) / config_.tile[2]);
     const double rounds = std::ceil(static_cast<double>(tiles_of(config_)) / (static_cast<double>(machine_.chip.sms) * now.ctas_per_sm));
     const double step = std::max(1.0, (predicted_ - exposed) / (k_steps * rounds));
+    // TMA: a stage is refilled only when the products of the next one are under way.
+    const bool tma = gemm::is_hopper_style(config_.style) || gemm::is_blackwell_style(config_.style);
+    const double least = std::max(config_.stages + 1.0, tma ? 3.0 : 2.0);
     const double wanted = 1 + std::ceil((cold_load_cycles(machine_) + now.stage_bytes / machine_.l1.fill_bytes_per_cycle) / step);
-    return static_cast<uint32_t>(std::clamp(wanted, config_.stages + 1.0, std::max(config_.stages + 1.0, k_steps)));
+    return static_cast<uint32_t>(std::clamp(wanted, least, std::max(least, k_steps)));
   }
 
   /// Without giving up a CTA on the SM if that can be.

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <memory>
 #include <mutex>
 #include <thread>
@@ -57,10 +58,26 @@ std::vector<SweepRow> run_points(const SweepCommand& command, const std::vector<
   return rows;
 }
 
+/// What the winners are compared with; those that are no points of the sweep are simulated, and are not in its file.
+std::vector<SweepRow> run_defaults(const SweepCommand& command, const std::vector<SweepPoint>& points, const std::vector<SweepRow>& rows) {
+  const std::vector<SweepPoint> wanted = default_points(command, points, rows);
+  std::vector<SweepRow> out(wanted.size());
+  std::vector<std::function<void()>> jobs;
+  for (size_t i = 0; i < wanted.size(); ++i) {
+    const auto known = std::find_if(rows.begin(), rows.end(), [&](const SweepRow& row) { return row.key() == wanted[i].row.key(); });
+    if (known != rows.end()) out[i] = *known;
+    else jobs.push_back([&wanted, &out, i] { out[i] = run_point(wanted[i]); });
+  }
+  run_jobs(jobs, command.jobs);
+  return out;
+}
+
 std::string html_of(const std::vector<SweepRow>& rows, const Invocation& invocation) {
   sim::SweepPage page;
   const SweepRow& first = rows.front();
-  page.title = first.at("m").empty() ? "Sweep" : fmt::format("Sweep, GEMM {} x {} x {}", first.at("m"), first.at("n"), first.at("k"));
+  const auto same_size = [&](const SweepRow& row) { return row.at("m") == first.at("m") && row.at("n") == first.at("n") && row.at("k") == first.at("k"); };
+  page.title = "Sweep";
+  if (!first.at("m").empty()) page.title += std::all_of(rows.begin(), rows.end(), same_size) ? fmt::format(", GEMM {} x {} x {}", first.at("m"), first.at("n"), first.at("k")) : ", GEMM of several sizes";
   page.version = TCSIM_VERSION;
   page.command = invocation.command;
   page.columns = sweep_columns();
@@ -100,7 +117,7 @@ int run(const SweepCommand& command, const Invocation& invocation) {
   std::vector<SweepPoint> points;
   SweepTextOptions text;
   text.top = command.top;
-  const int code = diags.has_errors() ? kBadInput : sweep_points(command, points, text.defaults, diags);
+  const int code = diags.has_errors() ? kBadInput : sweep_points(command, points, diags);
   if (code != kSuccess) {
     print_diagnostics(diags, command.quiet);
     return code;
@@ -111,7 +128,10 @@ int run(const SweepCommand& command, const Invocation& invocation) {
   if (!to_file || file.open(command.csv, command.append, diags)) rows = run_points(command, points, to_file ? &file : nullptr, diags);
   if (!diags.has_errors() && command.csv == "-") fmt::print("{}", csv_text(rows));
   if (!diags.has_errors() && !command.html.empty()) write_file(command.html, html_of(rows, invocation), diags);
-  if (!diags.has_errors() && command.csv != "-" && command.html != "-" && !command.quiet) fmt::print("{}", sweep_text(rows, text));
+  if (!diags.has_errors() && command.csv != "-" && command.html != "-" && !command.quiet) {
+    text.defaults = run_defaults(command, points, rows);
+    fmt::print("{}", sweep_text(rows, text));
+  }
   print_diagnostics(diags, command.quiet);
   return diags.has_errors() ? exit_code(diags, false) : code_of(rows);
 }

@@ -1,6 +1,5 @@
 // What `tcsim sweep` was asked for, and the points of it.
 #pragma once
-#include <map>
 #include <string>
 #include <vector>
 
@@ -23,7 +22,10 @@ struct SweepCommand {
 constexpr size_t kMostPoints = 100'000;
 
 /// Every combination, in the order of the options. kUsage after a message for what cannot be read, kBadInput with diags for machines and
-/// folders. defaults: see SweepTextOptions.
-int sweep_points(const SweepCommand& command, std::vector<SweepPoint>& out, std::map<std::string, std::string>& defaults, Diagnostics& diags);
+/// folders.
+int sweep_points(const SweepCommand& command, std::vector<SweepPoint>& out, Diagnostics& diags);
+
+/// For the winner of each machine and problem among the rows of these points, the point that its style takes when nothing is given.
+std::vector<SweepPoint> default_points(const SweepCommand& command, const std::vector<SweepPoint>& points, const std::vector<SweepRow>& rows);
 
 }  // namespace tcsim::tool

@@ -38,10 +38,15 @@ bool read_words(const char* option, const std::string& text, const std::vector<s
   return true;
 }
 
+std::string parse_stages(const std::string& text, std::vector<uint32_t>& out) {
+  if (std::string wrong = parse_numbers(text, out); !wrong.empty()) return wrong;
+  return std::find(out.begin(), out.end(), 0u) == out.end() ? "" : fmt::format("'{}': a kernel has at least 1 stage", text);
+}
+
 bool read_axes(const SweepCommand& c, Axes& axes) {
   axes.dtypes = split_list(c.dtype);  // the generator says which it takes
   return read_axis("-m", c.m, parse_numbers, axes.m) && read_axis("-n", c.n, parse_numbers, axes.n) && read_axis("-k", c.k, parse_numbers, axes.k) &&
-         read_axis("--stages", c.stages, parse_numbers, axes.stages) && read_axis("--consumers", c.consumers, parse_numbers, axes.consumers) &&
+         read_axis("--stages", c.stages, parse_stages, axes.stages) && read_axis("--consumers", c.consumers, parse_numbers, axes.consumers) &&
          read_axis("--tile", c.tile, parse_extents<3>, axes.tiles) && read_axis("--cluster", c.cluster, parse_extents<2>, axes.clusters) &&
          read_axis("--warps", c.warps, parse_extents<2>, axes.warps) && read_words("--style", c.style, gemm::styles(), axes.styles) &&
          read_words("--swizzle", c.swizzle, {"none", "padded", "xor"}, axes.swizzles);
@@ -116,32 +121,17 @@ std::vector<GemmCommand> combinations(const SweepCommand& command, const Axes& a
   return list;
 }
 
-/// What a style takes when nothing is given, for the comparison with the winner.
-int find_defaults(const SweepCommand& command, const std::vector<std::string>& styles, std::map<std::string, std::string>& out) {
-  for (const std::string& style : styles) {
-    GemmCommand plain = command.gemm;
-    const std::vector<std::string> dtypes = split_list(command.dtype);
-    if (!dtypes.empty()) plain.config.dtype = dtypes.front();
-    gemm::Config config;
-    if (const int code = resolve(plain, style, config); code != kSuccess) return code;
-    out[style] = choice_of(gemm_point({}, config).row);
-  }
-  return kSuccess;
-}
-
-int gemm_points(const SweepCommand& command, const Axes& axes, const std::vector<SweepMachine>& machines, std::vector<SweepPoint>& out, std::map<std::string, std::string>& defaults) {
+int gemm_points(const SweepCommand& command, const Axes& axes, const std::vector<SweepMachine>& machines, std::vector<SweepPoint>& out) {
   if (count_of(axes) * machines.size() > kMostPoints) return usage_error(fmt::format("more than {} points", kMostPoints));
   const std::vector<GemmCommand> list = combinations(command, axes);
-  std::set<std::string> styles;
   for (const SweepMachine& on : machines)
     for (const GemmCommand& each : list) {
       gemm::Config config;
       const std::string style = each.config.style.empty() ? kDefaultStyle : each.config.style;
       if (const int code = resolve(each, style, config); code != kSuccess) return code;
-      styles.insert(style);
       out.push_back(gemm_point(on, config));
     }
-  return find_defaults(command, {styles.begin(), styles.end()}, defaults);
+  return kSuccess;
 }
 
 /// Sizes filter the tables of measurements; nothing else of a GEMM applies to a compiled kernel.
@@ -166,17 +156,31 @@ int compiled_points(const SweepCommand& command, const Axes& axes, const std::ve
 
 }  // namespace
 
-int sweep_points(const SweepCommand& command, std::vector<SweepPoint>& out, std::map<std::string, std::string>& defaults, Diagnostics& diags) {
+int sweep_points(const SweepCommand& command, std::vector<SweepPoint>& out, Diagnostics& diags) {
   Axes axes;
   if (!read_axes(command, axes)) return kUsage;
   std::vector<SweepMachine> machines;
   if (const int code = read_machines(command, machines, diags); code != kSuccess) return code;
-  const int code = command.folder.empty() ? gemm_points(command, axes, machines, out, defaults) : compiled_points(command, axes, machines, out, diags);
+  const int code = command.folder.empty() ? gemm_points(command, axes, machines, out) : compiled_points(command, axes, machines, out, diags);
   if (code != kSuccess) return code;
   std::set<std::string> keys;
   std::erase_if(out, [&](const SweepPoint& point) { return !keys.insert(point.row.key()).second; });  // a value given twice
   for (size_t i = 0; i < out.size(); ++i) out[i].row["Problem"] = fmt::format("{}", i + 1);
   return kSuccess;
+}
+
+std::vector<SweepPoint> default_points(const SweepCommand& command, const std::vector<SweepPoint>& points, const std::vector<SweepRow>& rows) {
+  std::vector<SweepPoint> out;
+  for (const size_t i : winners(rows)) {
+    if (points[i].compiled) continue;
+    const gemm::Config& winner = points[i].config;
+    GemmCommand plain = command.gemm;
+    plain.config.m = winner.m, plain.config.n = winner.n, plain.config.k = winner.k;
+    plain.config.dtype = winner.dtype;
+    gemm::Config config;
+    if (resolve(plain, winner.style, config) == kSuccess) out.push_back(gemm_point(points[i].on, config));
+  }
+  return out;
 }
 
 }  // namespace tcsim::tool

@@ -94,7 +94,7 @@ TEST_F(Sweep, EveryPointIsARow) {
   }
   EXPECT_EQ(keys.size(), 12u);
   for (const char* text : {"h200, 256 x 256 x 128", "a100, 256 x 256 x 128", "rank", "cannot run:", "smem 262144 > 232448 B  (A 8 stages x 16384 B, B 8 stages x 16384 B; at most 7 stages fit)", "at most 5 stages fit", "winner: ", "against the runner-up",
-                           "bytes in flight", "stalls moved", "default of this style is not among the points"})
+                           "bytes in flight", "stalls moved", "against the default, 128x128x32, 3 stages"})
     EXPECT_THAT(ran.out, HasSubstr(text));
   EXPECT_THAT(box_.read("s.html"), HasSubstr("smem 262144 > 232448 B"));
 }

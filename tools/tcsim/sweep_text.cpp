@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <set>
 #include <sstream>
 
@@ -158,18 +159,19 @@ std::string against(const SweepRow& winner, const SweepRow& other, const char* w
   return out + fmt::format("    {:<16} {}\n", "stalls moved", moved_stalls(winner, other));
 }
 
-std::string what_changed(const Rows& ran, const Rows& all, const SweepTextOptions& options, const std::vector<std::string>& columns) {
+std::string what_changed(const Rows& ran, const SweepTextOptions& options, const std::vector<std::string>& columns) {
   const SweepRow& winner = *ran.front();
   std::string out = fmt::format("winner: {}\n", name_of(winner, columns));
   if (ran.size() > 1) out += against(winner, *ran[1], "runner-up", columns);
-  const auto wanted = options.defaults.find(winner.at("style"));
-  if (wanted == options.defaults.end()) return out;
-  const auto is_default = [&](const SweepRow* row) { return row->at("style") == winner.at("style") && choice_of(*row) == wanted->second; };
-  const auto found = std::find_if(all.begin(), all.end(), is_default);
-  if (found == all.end()) return out + "  the default of this style is not among the points\n";
-  if (*found == &winner) return out + "  it is the default of this style\n";
-  if (!(*found)->ran()) return out + fmt::format("  the default, {}, cannot run: {}\n", name_of(**found, columns), (*found)->at("reason"));
-  return out + against(winner, **found, "default", columns);
+  const auto usual = std::find_if(options.defaults.begin(), options.defaults.end(),
+                                  [&](const SweepRow& row) { return group_of(row) == group_of(winner) && row.at("style") == winner.at("style"); });
+  if (usual == options.defaults.end()) return out;
+  if (usual->key() == winner.key()) return out + "  it is the default of this style\n";
+  std::vector<std::string> named = columns;  // also what did not vary
+  for (const char* column : {"tile", "stages"})
+    if (std::find(named.begin(), named.end(), column) == named.end()) named.push_back(column);
+  if (!usual->ran()) return out + fmt::format("  the default, {}, cannot run: {}\n", name_of(*usual, named), usual->at("reason"));
+  return out + against(winner, *usual, "default", named);
 }
 
 std::string group_text(const Rows& rows, const SweepTextOptions& options) {
@@ -182,16 +184,21 @@ std::string group_text(const Rows& rows, const SweepTextOptions& options) {
   out += "\n";
   if (!ran.empty()) out += ranking(ran, columns, options.top);
   out += refused(not_run, columns, options.top);
-  if (!ran.empty()) out += what_changed(ran, rows, options, columns);
+  if (!ran.empty()) out += what_changed(ran, options, columns);
   return out;
 }
 
 }  // namespace
 
-std::string choice_of(const SweepRow& row) {
-  std::string out;
-  for (const std::string& column : sweep_key_columns())
-    if (std::find(kGroup.begin(), kGroup.end(), column) == kGroup.end()) out += row.at(column) + "\x1f";
+std::vector<size_t> winners(const std::vector<SweepRow>& rows) {
+  std::map<std::string, size_t> best;
+  for (size_t i = 0; i < rows.size(); ++i) {
+    if (!rows[i].ran()) continue;
+    const auto [at, is_new] = best.emplace(group_of(rows[i]), i);
+    if (!is_new && rows[i].number("cycles") < rows[at->second].number("cycles")) at->second = i;
+  }
+  std::vector<size_t> out;
+  for (const auto& [group, index] : best) out.push_back(index);
   return out;
 }
 

@@ -1,7 +1,6 @@
 // What a sweep found, for people: for each machine and problem the ranked points, those that cannot run, and what changed between the
 // winner, the runner-up and the default.
 #pragma once
-#include <map>
 #include <string>
 #include <vector>
 
@@ -10,13 +9,13 @@
 namespace tcsim::tool {
 
 struct SweepTextOptions {
-  size_t top = 10;                              // rows of a ranking; 0: all
-  std::map<std::string, std::string> defaults;  // style -> key of the point that it takes when nothing is given, without machine and problem
+  size_t top = 10;                 // rows of a ranking; 0: all
+  std::vector<SweepRow> defaults;  // for winners: what their style takes on that machine and problem when nothing is given
 };
 std::string sweep_text(const std::vector<SweepRow>& rows, const SweepTextOptions& options);
 
-/// The columns that describe a choice (style, tile, stages, ...): all of the key but machine and problem.
-std::string choice_of(const SweepRow& row);
+/// The fastest point of each machine and problem: its index.
+std::vector<size_t> winners(const std::vector<SweepRow>& rows);
 
 /// Key columns with more than one value.
 std::vector<std::string> varied_columns(const std::vector<SweepRow>& rows);
