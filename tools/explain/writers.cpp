@@ -33,8 +33,10 @@ std::string verdict(const Explanation& e) {
   if (s.only_tensor_pipe) return "Nothing is left but the tensor pipe: lifting any other limit gains less than 5 %.\n";
   const Row& first = s.rows.front();
   const double gain = s.gain(first.cycles);
-  if (gain < kSmallGain && s.outside_cycles() > s.cycles() / 2)
-    return fmt::format("Launch and drain are {:.0f} % of the time: the kernel is too short for a limit to matter.\n", 100 * s.outside_cycles() / s.cycles());
+  const double launch_share = s.outside_cycles() / s.cycles();
+  constexpr double kNothingElse = 0.9;
+  if (launch_share > kNothingElse || (gain < kSmallGain && launch_share > 0.5))
+    return fmt::format("Launch and drain are {:.0f} % of the time: the kernel is too short for a limit to matter.\n", 100 * launch_share);
   if (gain < kSmallGain) return "No limit alone is worth lifting: several hold at once (see the pairs).\n";
   return fmt::format("What binds first: {}. Without it the kernel could be {} faster (an upper bound).\n", first.limit->name, percent(gain));
 }
