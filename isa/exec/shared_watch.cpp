@@ -294,20 +294,26 @@ bool SharedWatch::check_tensor_readers(ExecContext& ctx, uint32_t inst, uint32_t
   return false;
 }
 
-/// How many of the oldest wgmmas in the warp's queue a warp of its warpgroup has waited for: a group is the warpgroup's (PTX ISA,
-/// "wgmma.commit_group"), so these have read their operands.
-static size_t waited_for(const std::vector<Warp>& warps, const Warp& warp) {
-  const size_t first = warp.index() / kWarpsPerGroup * kWarpsPerGroup, end = std::min(first + kWarpsPerGroup, warps.size());
-  uint64_t popped = 0;
-  for (size_t w = first; w < end; ++w) popped = std::max(popped, warps[w].wgmma.popped());
-  return static_cast<size_t>(popped - warp.wgmma.popped());
+/// How many of the oldest wgmmas in the queue of `reader` have read their operands as far as warp `writer` can know: a group is the
+/// warpgroup's (PTX ISA, "wgmma.commit_group"), so one warp's wait does for all four. A writer of the same warpgroup must have waited
+/// itself; one of another learnt of it from whichever warp waited.
+static size_t waited_for(const std::vector<Warp>& warps, const Warp& reader, uint32_t writer) {
+  const auto group_of = [](size_t warp) { return warp / kWarpsPerGroup; };
+  uint64_t popped = reader.wgmma.popped();
+  if (group_of(writer) == group_of(reader.index())) {
+    popped = std::max(popped, warps[writer].wgmma.popped());
+  } else {
+    const size_t first = group_of(reader.index()) * kWarpsPerGroup, end = std::min(first + kWarpsPerGroup, warps.size());
+    for (size_t w = first; w < end; ++w) popped = std::max(popped, warps[w].wgmma.popped());
+  }
+  return static_cast<size_t>(popped - reader.wgmma.popped());
 }
 
 bool SharedWatch::check_wgmma_readers(ExecContext& ctx, uint32_t inst, uint32_t offset, uint32_t bytes) {
   if (!tensor_reads_.empty() && check_tensor_readers(ctx, inst, offset, bytes)) return true;
   std::vector<WgmmaRead> runs;
   for (const Warp& warp : *warps_)
-    for (size_t i = waited_for(*warps_, warp); i < warp.wgmma.size(); ++i) {
+    for (size_t i = waited_for(*warps_, warp, ctx.warp_index); i < warp.wgmma.size(); ++i) {
       const WgmmaIssue& issue = warp.wgmma.at(i);
       const auto extents = wgmma_extents(issue);
       if (std::none_of(extents.begin(), extents.end(), [&](const WgmmaExtent& e) { return offset < e.end && e.begin < offset + bytes; })) continue;

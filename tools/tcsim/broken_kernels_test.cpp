@@ -57,9 +57,9 @@ constexpr const char* kStore = "cp.async.bulk.tensor.2d.global";
 
 /// Style hopper-ws: producer warp 0, consumer warps 4 to 11, so that the first of eager's turns is the producer's.
 std::vector<Expected> table() {
-  // Consumers reach the stage before the producer has loaded it (warps 4 and up have not run when warp 0 waits for room), read what
-  // nobody wrote, and later bytes in flight; at the end more stages are released than were filled.
-  const std::vector<Diagnosis> no_full = {{"deadlock", "mbarrier.try_wait", "empty_bar[0]"}};
+  // Consumers reach the stage before the producer has loaded it (warps 4 and up have not run when warp 0 waits for room): eager's
+  // loads bring all bytes at once, so they read what nobody wrote; late's leave bytes in flight.
+  const Diagnosis unwritten{"uninitialised-read", "wgmma.mma_async", "reads bytes that were never written"};
   // The producer runs rounds ahead: eager finds the stage full but unread, late finds the barrier's phase still open.
   const Diagnosis unread{"overwrite-in-flight", kLoad, "whose end no thread has waited for"};
   const Diagnosis ahead{"barrier-misuse", "mbarrier.arrive.expect_tx", "mbarrier full_bar[0] (offset 0): 1 arrival, but phase 0 expects 0 more"};
@@ -79,7 +79,7 @@ std::vector<Expected> table() {
   const Diagnosis registers{"wgmma-register-hazard", "cvt.rn.f16x2.f32", "an accumulator of 'wgmma.mma_async"};
   const Diagnosis unsynchronised{"barrier-misuse", "mbarrier.try_wait", "warp 0 initialised it and has not arrived at a barrier since, so that warp 4 cannot know of it"};
   return {
-      {Fault::no_full_wait, "no_full_wait", no_full, {no_full[0], {"missing-wait", "wgmma.mma_async", "still in flight, will write"}}},
+      {Fault::no_full_wait, "no_full_wait", {unwritten}, {unwritten, {"missing-wait", "wgmma.mma_async", "still in flight, will write"}}},
       {Fault::no_empty_wait, "no_empty_wait", {unread}, {ahead}},
       {Fault::no_store_fence, "no_store_fence", {fence}, {fence}},
       {Fault::no_empty_arrive, "no_empty_arrive", {empty}, {empty}},

@@ -47,7 +47,7 @@ TEST(BrokenKernelsTiming, EachGetsItsDiagnosis) {
       {Fault::short_expect_tx, timing, "tma-byte-mismatch", kLoad},
       {Fault::long_expect_tx, timing, "tma-byte-mismatch", "arrive.expect_tx"},
       {Fault::map_swizzle_none, timing, "swizzle-mismatch", "wgmma.mma_async"},
-      {Fault::misaligned_stage, timing, "misaligned", "wgmma.mma_async"},
+      {Fault::misaligned_stage, timing, "swizzle-mismatch", "wgmma.mma_async"},
       {Fault::missing_init, timing, "barrier-misuse", "arrive.expect_tx"},
       {Fault::reinit_in_use, timing, "barrier-misuse", "mbarrier.init"},
       {Fault::early_release, timing, "overwrite-in-flight", kLoad},

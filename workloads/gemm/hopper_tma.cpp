@@ -66,10 +66,11 @@ void Hopper::emit_tma() {
   issue_wgmma(read.stage, iteration);
   const bool one = c_.stages == 1, early = faulty(Fault::early_release);
   if (early) free_stage(read.stage, "");
+  if (early && !one) load_by_one();  // a wait of thread 0 would do for the whole warpgroup
   if (!one || !early) w_("wgmma.wait_group.sync.aligned {};", one ? 0 : 1);
   w_("setp.ne.u32 {}, {}, 0;", later, iteration);
   if (!early) free_stage(one ? read.stage : previous_, one ? "" : later);
-  if (!one) load_by_one();
+  if (!one && !early) load_by_one();
   w_("mov.b32 {}, {};", previous_, read.stage);
   advance(read);
   w_("add.s32 {0}, {0}, 1;", iteration);
