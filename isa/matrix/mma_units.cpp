@@ -256,7 +256,7 @@ void run_integers(const MmaPlan::Tables& t, const Registers& r) {
         sum += a[i * t.k + k] * vec::bits<vec::U8>(vec::load(panel + 8 * (sparse ? rows[i * t.k + k] : k)));
       const int at = i * n + 8 * p;
       if (!t.desc.satfinite) {
-        vec::store(d + at, vec::bits<vec::I8>(sum) + vec::load(c + at));
+        vec::store(d + at, vec::bits<vec::I8>(sum + vec::bits<vec::U8>(vec::load(c + at))));  // wraps
         continue;
       }
       for (int j = 0; j < 8; ++j) {

@@ -37,6 +37,7 @@ struct GemmKernel {
 gemm::Config for_machine(gemm::Config config, const cfg::Machine& machine);
 
 /// Errors: what the generator refuses, what the target lacks, what does not fit on an SM.
+/// The kernel keeps pointers into `machine`, which must outlive it.
 std::optional<GemmKernel> build_gemm(const gemm::Config& config, const cfg::Machine& machine, Diagnostics& diags);
 
 /// The kernel as the estimate sees it: tile and stages from the configuration, the instruction mix from its main loop.

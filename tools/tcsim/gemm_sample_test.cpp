@@ -14,11 +14,11 @@ cfg::Machine machine_of(const char* name) {
 }
 
 /// A kernel whose plan depends on numbers that the test gives.
-GemmKernel kernel_of(uint32_t mn, uint32_t k, uint32_t ctas_per_sm) {
+GemmKernel kernel_of(const cfg::Machine& machine, uint32_t mn, uint32_t k, uint32_t ctas_per_sm) {
   GemmKernel kernel;
   Diagnostics diags;
   const gemm::Config config{.m = mn, .n = mn, .k = k, .style = "ampere", .tile = {128, 128, 32}, .stages = 3};
-  auto built = build_gemm(config, machine_of("a100"), diags);
+  auto built = build_gemm(config, machine, diags);
   EXPECT_TRUE(built.has_value());
   built->occupancy.ctas_per_sm = ctas_per_sm;
   return std::move(*built);
@@ -26,7 +26,7 @@ GemmKernel kernel_of(uint32_t mn, uint32_t k, uint32_t ctas_per_sm) {
 
 TEST(Sample, PlanByHand) {
   const cfg::Machine a100 = machine_of("a100");
-  const SamplePlan plan = plan_sample(kernel_of(4096, 4096, 2), a100);
+  const SamplePlan plan = plan_sample(kernel_of(a100, 4096, 4096, 2), a100);
   // 32 x 32 tiles on 2 x 108 places: 4.74 waves. Three are left out: 1024 - 3 * 216 = 376 CTAs, and 376 + 216.
   // 128 steps of K; 32 and 64 are run.
   ASSERT_EQ(plan.parts.size(), 4u);
@@ -48,19 +48,21 @@ TEST(Sample, L2KeepsItsSizeWhereWavesOverflowIt) {
   cfg::Machine machine = machine_of("a100");
   machine.l2.bytes = 4 << 20;
   // 4992 x 8192 B are 9.75 times 4 MiB; from 2.5 times on nothing is left for the next wave: 4 MiB / 4 x 9.75 / 2.5.
-  EXPECT_EQ(plan_sample(kernel_of(4096, 4096, 2), machine).parts[0].l2_bytes, static_cast<uint64_t>((4 << 20) / 4 * 9.75 / 2.5));
+  EXPECT_EQ(plan_sample(kernel_of(machine, 4096, 4096, 2), machine).parts[0].l2_bytes, static_cast<uint64_t>((4 << 20) / 4 * 9.75 / 2.5));
 }
 
 TEST(Sample, ShortLaunchesRunWhole) {
-  const SamplePlan plan = plan_sample(kernel_of(512, 224, 2), machine_of("a100"));  // 7 steps: half of them do not fill a pipeline twice
+  const cfg::Machine a100 = machine_of("a100");
+  const SamplePlan plan = plan_sample(kernel_of(a100, 512, 224, 2), a100);  // 7 steps: half of them do not fill a pipeline twice
   ASSERT_TRUE(plan.whole());
   EXPECT_EQ(plan.parts[0].k, 224u);
   EXPECT_DOUBLE_EQ(plan.work, 1);
 }
 
 TEST(Sample, BilinearTimeIsExact) {
-  const GemmKernel kernel = kernel_of(4096, 4096, 2);
-  const SamplePlan plan = plan_sample(kernel, machine_of("a100"));
+  const cfg::Machine a100 = machine_of("a100");
+  const GemmKernel kernel = kernel_of(a100, 4096, 4096, 2);
+  const SamplePlan plan = plan_sample(kernel, a100);
   const auto time = [](double ctas, double k) { return 5000 + 3 * ctas + 0.5 * k + 0.25 * ctas * k; };
   std::vector<GemmTiming> parts;
   for (const SamplePart& part : plan.parts) {
