@@ -38,7 +38,8 @@ bool check_bounds(ExecContext& ctx, const SharedOperand& o) {
 }
 
 /// A start between the pattern's beginnings with base offset 0: the chip XORs bits of the address all the same, as TMA does when it
-/// writes the tile, so that published kernels whose dynamic shared memory is aligned to 128 bytes only are right. Reported, not refused.
+/// writes the tile (validation/data/swizzle_start: an H200, bit for bit), so that published kernels whose dynamic shared memory is aligned to
+/// 128 bytes only are right. Reported, not refused.
 bool by_address_bits(const MatrixDescriptor& d, const DescriptorProblem& p) { return d.base_offset == 0 && std::string_view(p.kind) == "misaligned"; }
 
 bool check_operand(ExecContext& ctx, const Inst& inst, const SharedOperand& o) {
