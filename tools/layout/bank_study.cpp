@@ -58,11 +58,15 @@ std::vector<BankMeeting> meetings_of(const AccessPattern& p, const isa::Access& 
         for (uint64_t w = a.address[lane] / banks.bytes; w <= (a.address[lane] + a.bytes - 1) / banks.bytes; ++w)
           words[static_cast<uint32_t>(w % banks.count)].emplace(w, lane);
     BankMeeting worst;
-    for (const auto& [bank, lanes] : words)
+    uint32_t conflicts = 0;
+    for (const auto& [bank, lanes] : words) {
+      conflicts += lanes.size() > 1;
       if (lanes.size() > std::max<size_t>(1, worst.lanes.size())) {
-        worst = {first, bank, {}};
+        worst = {first, bank, {}, 0};
         for (const auto& [word, lane] : lanes) worst.lanes.push_back(lane);
       }
+    }
+    worst.others = conflicts - !worst.lanes.empty();
     std::sort(worst.lanes.begin(), worst.lanes.end());
     if (!worst.lanes.empty()) out.push_back(std::move(worst));
   }

@@ -43,6 +43,7 @@ isa::Access make_access(const AccessPattern& p, std::string& error);
 struct BankMeeting {
   uint32_t first_lane = 0, bank = 0;   // of the lanes served together
   std::vector<uint32_t> lanes;         // in different words of the bank
+  uint32_t others = 0;                 // further banks with a conflict among the same lanes
 };
 
 struct Proposal {

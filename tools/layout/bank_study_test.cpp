@@ -60,6 +60,7 @@ TEST(BankStudy, SaysWhoMeetsAndWhatHelps) {
   ASSERT_EQ(s.meetings.size(), 4u);
   EXPECT_EQ(s.meetings[0].bank, 0u);
   EXPECT_EQ(s.meetings[0].lanes, (std::vector<uint32_t>{0, 1, 2, 3, 4, 5, 6, 7}));
+  EXPECT_EQ(s.meetings[0].others, 3u);  // 16 bytes a lane: banks 0 to 3
   ASSERT_EQ(s.proposals.size(), 2u);
   EXPECT_EQ(s.proposals[0].text, "the 128B swizzle of TMA: Swizzle<3,4,3> on bytes = Swizzle<3,3,3> on elements of 2 B");
   EXPECT_EQ(s.proposals[1].text, "no swizzle, rows of 144 B (16 of padding)");

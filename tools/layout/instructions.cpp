@@ -38,7 +38,7 @@ namespace {
 
 /// The listed name that shares the longest start with what was asked.
 std::string closest(std::string_view name) {
-  std::string best;
+  std::string best = "mma.m16n8k16.f16";
   size_t most = 0;
   for (const Listed& l : list_instructions()) {
     size_t same = 0;
@@ -116,16 +116,28 @@ void list_tcgen05_mma(std::vector<Listed>& out) {
 
 } // namespace
 
-std::vector<Table> make_tables(std::string_view name, const std::string& operand, const LayoutOptions& options, std::string& error) {
+std::vector<Table> make_tables(std::string_view asked, const std::string& operand, const LayoutOptions& given, std::string& error) {
   error.clear();
+  std::string name(asked);
+  LayoutOptions options = given;
   std::vector<Table> tables = try_families(name, operand, options, error);
+  if (tables.empty() && error.empty())
+    if (const auto ptx = from_ptx_name(asked); ptx && ptx->name != name) {
+      name = ptx->name;
+      if (!ptx->accumulator.empty()) options.accumulator = ptx->accumulator;
+      if (ptx->scale_vec) options.scale_vec = ptx->scale_vec;
+      tables = try_families(name, operand, options, error);
+    }
   if (!tables.empty() || !error.empty()) {
     if (!error.empty()) error = fmt::format("{}: {}", name, error);
     return tables;
   }
   const std::string operands = operand.empty() ? "" : operands_of(name, options);
-  error = operands.empty() ? fmt::format("there is no instruction '{}', expected a name like '{}' (tcsim layout --list names all)", name, closest(name))
-                           : fmt::format("{} has no operand {}, expected {}", name, operand, operands);
+  if (!operands.empty()) error = fmt::format("{} has no operand {}, expected {}", name, operand, operands);
+  else {
+    const bool in_descriptor = asked.starts_with("tcgen05.mma") && asked.find("kind::") != std::string_view::npos;
+    error = fmt::format("there is no instruction '{}', expected a name like '{}' (tcsim layout --list names all{})", asked, closest(name), in_descriptor ? "; M and N are in its instruction descriptor" : "");
+  }
   return {};
 }
 
@@ -148,7 +160,7 @@ std::vector<Listed> list_instructions() {
     for (const char* swizzle : {"none", "32B", "64B", "128B", "128B_atom_32B"})
       for (const char* type : {"f16", "tf32", "e4m3"})
         if (isa::canonical_layout(major[0] == 'k' ? isa::Major::k : isa::Major::mn, swizzle))
-          out.push_back({fmt::format("core.{}.{}.{}", major, swizzle, type), "A", swizzle[4] == '_' ? 100 : 90, 999});
+          out.push_back({fmt::format("core.{}.{}.{}", major, swizzle, type), "A", std::string_view(swizzle).find('_') != std::string_view::npos ? 100 : 90, 999});
   return out;
 }
 

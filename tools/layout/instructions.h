@@ -1,5 +1,6 @@
 // From an instruction's name (as in the interface: "mma.m16n8k16.f16", "tcgen05.ld.32x32b.x8") to the tables of its operands.
 #pragma once
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,7 +21,15 @@ struct LayoutOptions {
   int half_split = 0;               // tcgen05.ld.16x32bx2, columns
 };
 
-/// The tables of all operands; empty: `error` says what was found and expected. operand: only this one ("" all of them).
+/// What a full PTX name says: "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32" -> "mma.m16n8k16.f16", accumulator f32.
+struct PtxName {
+  std::string name, accumulator;  // "": the name says none
+  int scale_vec = 0;
+};
+/// nullopt: no instruction that has tables, or a name without shape or types. The result need not exist.
+std::optional<PtxName> from_ptx_name(std::string_view name);
+
+/// instruction: a name of list_instructions() or the full PTX name. The tables of all operands; empty: `error` says what was found and expected. operand: only this one ("" all of them).
 std::vector<Table> make_tables(std::string_view instruction, const std::string& operand, const LayoutOptions& options, std::string& error);
 
 struct Listed {

@@ -161,5 +161,30 @@ TEST(LayoutTable, Formats) {
   EXPECT_EQ(html.find("https://"), std::string::npos);
 }
 
+// Names as the manual's examples write them.
+TEST(PtxNames, BecomeShortNames) {
+  const auto name = [](std::string_view text) { const auto n = from_ptx_name(text); return n ? n->name : ""; };
+  EXPECT_EQ(name("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"), "mma.m16n8k16.f16");
+  EXPECT_EQ(name("mma.sync.aligned.m16n8k32.row.col.satfinite.s32.u8.s8.s32"), "mma.m16n8k32.u8");
+  EXPECT_EQ(name("mma.sync.aligned.m16n8k256.row.col.s32.b1.b1.s32.and.popc"), "mma.m16n8k256.b1");
+  EXPECT_EQ(name("mma.sync.aligned.m16n8k64.row.col.kind::mxf4.block_scale.scale_vec::2X.f32.e2m1.e2m1.f32.ue8m0"), "mma.m16n8k64.e2m1.block_scale");
+  EXPECT_EQ(name("mma.sp::ordered_metadata.sync.aligned.m16n8k32.row.col.f16.f16.f16.f16"), "mma.sp.m16n8k32.f16");
+  EXPECT_EQ(name("wmma.mma.sync.aligned.row.col.m16n16k16.f32.f32"), "wmma.m16n16k16.f16");
+  EXPECT_EQ(name("wgmma.mma_async.sync.aligned.m64n128k32.f32.e4m3.e5m2"), "wgmma.m64n128k32.e4m3");
+  EXPECT_EQ(name("ldmatrix.sync.aligned.m8n8.x4.trans.shared::cta.b16"), "ldmatrix.x4.trans");
+  EXPECT_EQ(name("ldmatrix.sync.aligned.m16n16.x1.trans.shared.b8"), "ldmatrix.m16n16.x1.trans.b8");
+  EXPECT_EQ(name("movmatrix.sync.aligned.m8n8.trans.b16"), "movmatrix");
+  EXPECT_EQ(name("tcgen05.ld.sync.aligned.16x64b.x8.pack::16b.b32"), "tcgen05.ld.16x64b.x8.pack::16b");
+  EXPECT_EQ(name("tcgen05.cp.cta_group::1.64x128b.warpx2::02_13"), "tcgen05.cp.64x128b.warpx2::02_13");
+  EXPECT_EQ(name("mad.lo.s32"), "");
+  // f16 accumulators are two a register, whatever the default is.
+  std::string error;
+  const auto tables = make_tables("mma.sync.aligned.m16n8k16.row.col.f16.f16.f16.f16", "D", {}, error);
+  ASSERT_EQ(tables.size(), 1u) << error;
+  EXPECT_EQ(tables[0].element_bits, 16);
+  EXPECT_EQ(make_tables("nothing", "", {}, error).size(), 0u);
+  EXPECT_EQ(error, "there is no instruction 'nothing', expected a name like 'mma.m16n8k16.f16' (tcsim layout --list names all)");
+}
+
 } // namespace
 } // namespace tcsim::layout

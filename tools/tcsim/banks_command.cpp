@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <numeric>
 
 #include "sim/config/machine.h"
 #include "tools/layout/bank_study.h"
@@ -42,7 +43,8 @@ std::string text_of(const BanksCommand& c, const layout::AccessPattern& p, const
   std::string out = fmt::format("{}{}: {} wavefronts, ideal {}, conflicts {}\n", c.access, p.swizzle.bits ? fmt::format(", {}", layout::describe(p.swizzle, p.element_bytes)) : "",
                                 s.now.total, s.now.ideal, s.now.conflicts());
   for (const layout::BankMeeting& m : s.meetings)
-    out += fmt::format("  bank {:>2}: {}-way, lanes {} in different words\n", m.bank, m.lanes.size(), fmt::join(m.lanes, ", "));
+    out += fmt::format("  bank {:>2}: {}-way, lanes {} in different words{}\n", m.bank, m.lanes.size(), fmt::join(m.lanes, ", "),
+                       m.others == 0 ? "" : fmt::format(" (and {} more bank{} with conflicts among these lanes)", m.others, m.others == 1 ? "" : "s"));
   if (s.now.conflicts() == 0)
     out += "The addresses are clean. A hardware counter above zero then shows arbitration with other accesses; the counters that go by addresses are\n"
            "smsp__sass_l1tex_data_bank_conflicts_pipe_lsu_mem_shared_op_{ldsm,stsm,ldgsts,st}.\n";
@@ -54,7 +56,7 @@ std::string text_of(const BanksCommand& c, const layout::AccessPattern& p, const
 
 std::string json_of(const BanksCommand& c, const layout::AccessPattern& p, const layout::BankStudy& s) {
   Json meetings = Json::array(), proposals = Json::array();
-  for (const auto& m : s.meetings) meetings.push_back({{"bank", m.bank}, {"lanes", m.lanes}});
+  for (const auto& m : s.meetings) meetings.push_back({{"bank", m.bank}, {"lanes", m.lanes}, {"more_banks", m.others}});
   for (const auto& x : s.proposals)
     proposals.push_back({{"change", x.text}, {"wavefronts", x.after.total}, {"wavefronts_ideal", x.after.ideal}, {"conflicts", x.after.conflicts()}});
   return Json{{"access", c.access}, {"swizzle", layout::describe(p.swizzle, p.element_bytes)}, {"wavefronts", s.now.total}, {"wavefronts_ideal", s.now.ideal},
@@ -90,7 +92,9 @@ struct SwizzleCommand {
 
 /// Row x piece in the order of addresses, with the place that the swizzle gives each piece.
 layout::Table swizzle_table(const SwizzleCommand& c, const isa::Swizzle& s) {
-  const int unit = 1 << s.base, row = c.row ? c.row : std::max(128, unit), repeat = 1 << (s.base + s.shift + s.bits);
+  const int unit = 1 << s.base, row = c.row ? c.row : std::max(128, unit);
+  // Without swizzle the rows repeat where one begins in bank 0 again: padding at work.
+  const int repeat = s.bits ? 1 << (s.base + s.shift + s.bits) : std::lcm(row, 128);
   const int rows = c.rows ? c.rows : std::clamp(repeat / row, 1, 64);
   layout::Table t(fmt::format("swizzle {}", c.pattern), "A", rows, row / unit);
   t.place = layout::Place::shared_memory;
@@ -106,6 +110,12 @@ layout::Table swizzle_table(const SwizzleCommand& c, const isa::Swizzle& s) {
   return t;
 }
 
+/// As layout::describe says it of a place in shared memory.
+uint64_t bank_of(uint64_t address) {
+  const sim::Banks banks;
+  return address / banks.bytes % banks.count;
+}
+
 /// Rows of 128 bytes: which piece of its row lies at each place.
 std::string drawn(const layout::Table& t, const SwizzleCommand& c, const isa::Swizzle& s) {
   std::string out = fmt::format("{}\n", t.instruction);
@@ -118,18 +128,18 @@ std::string drawn(const layout::Table& t, const SwizzleCommand& c, const isa::Sw
   const int unit = t.element_bits / 8, row = t.cols() * unit;
   out += fmt::format("\nWhich piece of {} B lies where (rows of {} B, places in the order of addresses):\n row |", unit, row);
   for (int p = 0; p < t.cols(); ++p) out += fmt::format("{:>4}", p);
-  out += "\n";
+  out += s.bits ? "\n" : "  | first bank\n";
   for (int r = 0; r < t.rows(); ++r) {
     std::vector<std::string> at(static_cast<size_t>(t.cols()), "?");
     for (const auto& f : t.find({}))
       if (f.home.shared / row == r) at[static_cast<size_t>(f.home.shared % row / unit)] = f.element.row == r ? std::to_string(f.element.col) : fmt::format("{}:{}", f.element.row, f.element.col);
     out += fmt::format("{:>4} |", r);
     for (const std::string& a : at) out += fmt::format("{:>4}", a);
-    out += "\n";
+    out += s.bits ? "\n" : fmt::format("  | {:>2}\n", bank_of(static_cast<uint64_t>(r * row)));
   }
   if (!c.address.empty()) {
     const uint64_t address = std::stoull(c.address, nullptr, 0);
-    out += fmt::format("\naddress {:#x} -> {:#x}\n", address, s(address));
+    out += fmt::format("\naddress {:#x} -> {:#x}, bank {}\n", address, s(address), bank_of(s(address)));
   }
   return out;
 }

@@ -11,6 +11,7 @@
 #include "isa/layout/tcgen05_descriptor.h"
 #include "isa/layout/tensor_map.h"
 #include "sim/config/machine.h"
+#include "tools/layout/descriptor_study.h"
 #include "tools/tcsim/commands.h"
 #include "tools/tcsim/output.h"
 
@@ -22,25 +23,16 @@ using Json = nlohmann::ordered_json;
 struct DescriptorCommand {
   std::string bits, idesc, arch, major = "k", type = "f16", kind = "f16", tma_swizzle, format = "text";
   bool wgmma = false, tcgen05 = false, sparse = false, ws = false, a_in_tmem = false;
-  int mn = 64, advance = -1, cta_group = 1, scale_vec = 0;
+  int mn = 64, box_rows = 0, advance = -1, cta_group = 1, scale_vec = 0;
 };
 
-constexpr uint32_t kSliceBytes = 32;  // of K that one instruction reads, for every type
+using layout::DescribedOperand;
+constexpr uint32_t kSliceBytes = DescribedOperand::kSliceBytes;
 
 /// Everything that is wrong is bad input: no kernel ran.
 int finish(const Diagnostics& diags) {
   print_diagnostics(diags, false);
   return diags.has_errors() ? kBadInput : kSuccess;
-}
-
-std::optional<uint64_t> number(const std::string& text) {
-  try {
-    size_t end = 0;
-    const uint64_t value = std::stoull(text, &end, 0);
-    if (end == text.size()) return value;
-  } catch (const std::exception&) {
-  }
-  return std::nullopt;
 }
 
 /// What is said, in both forms.
@@ -49,33 +41,35 @@ struct Answer {
   Json json = Json::object();
 };
 
-/// Elements of the matrix that an instruction would read elsewhere than TMA wrote them with another swizzle.
-struct Mismatch {
-  uint32_t wrong = 0, total = 0, line = 0, byte = 0;
-};
-Mismatch compare_with_tma(const isa::MatrixDescriptor& d, isa::Major major, isa::TensorMap::Swizzling written, int mn, int element_bytes) {
-  // The same tile of rows of the pattern's length (without swizzle in the descriptor: of the written one's).
-  const uint32_t row = d.swizzle_bytes ? d.swizzle_bytes : std::max(16u, isa::swizzle_span(written));
-  const uint32_t lines = major == isa::Major::k ? static_cast<uint32_t>(mn) : 8;
-  const isa::MatrixAddress at(d, major);
-  Mismatch m;
-  for (uint32_t line = 0; line < lines; ++line)
-    for (uint32_t byte = 0; byte < row; byte += static_cast<uint32_t>(element_bytes)) {
-      ++m.total;
-      if (at.byte(line, byte) != isa::swizzled(written, d.start + line * row + byte) && m.wrong++ == 0) m.line = line, m.byte = byte;
-    }
-  return m;
+/// Two elements at one address: whatever writes the operand, the instruction reads one of them twice.
+void say_overlap(const DescribedOperand& o, int width, Answer& answer, Diagnostics& diags) {
+  const layout::Overlap found = layout::find_overlap(o);
+  answer.json["overlap"] = {{"pieces", found.total}, {"shared", found.shared}};
+  if (found.shared == 0) return;
+  const isa::MatrixDescriptor dense = isa::canonical_descriptor({o.major, o.d.swizzle_bytes, o.d.atom_bytes}, o.mn, 8 * static_cast<int>(kSliceBytes) / width, width);
+  const bool k = o.major == isa::Major::k;
+  const auto place = [&](int i) { return fmt::format("{} {}, byte {}", k ? "row" : "k", found.line[i], found.byte[i]); };
+  diags.error("bad-descriptor", {}, fmt::format("elements overlap: {} and {} both lie at {:#x} ({} of {} pieces of 16 B lie where another does); found leading {} B, stride {} B, without overlap or gaps: {}stride {} B",
+                                                place(0), place(1), found.address, found.shared, found.total, o.d.leading, o.d.stride,
+                                                k && o.d.swizzle_bytes ? "" : fmt::format("leading {} B, ", dense.leading), dense.stride));
 }
-void say_mismatch(const DescriptorCommand& c, const isa::MatrixDescriptor& d, isa::Major major, int width, Answer& answer, Diagnostics& diags) {
+
+/// Would the instruction read its whole operand where TMA wrote it?
+void say_mismatch(const DescriptorCommand& c, const DescribedOperand& o, Answer& answer, Diagnostics& diags) {
   auto written = isa::TensorMap::Swizzling::none;
   for (int s = 0; s < 7; ++s)
     if (name(static_cast<isa::TensorMap::Swizzling>(s)) == c.tma_swizzle) written = static_cast<isa::TensorMap::Swizzling>(s);
-  const Mismatch m = compare_with_tma(d, major, written, c.mn, std::max(1, width / 8));
-  answer.json["tma"] = {{"written", c.tma_swizzle}, {"elements", m.total}, {"different", m.wrong}};
-  if (m.wrong == 0) answer.text += fmt::format("  TMA with swizzle {} writes what this descriptor reads ({} elements agree)\n", c.tma_swizzle, m.total);
-  else
-    diags.error("swizzle-mismatch", {}, fmt::format("TMA wrote swizzle {}, the descriptor reads {}: {} of {} elements are others ({:.1f} %), the first in line {} at byte {}", c.tma_swizzle,
-                                                    d.swizzle_bytes ? fmt::format("{}B", d.swizzle_bytes) : "none", m.wrong, m.total, 100.0 * m.wrong / m.total, m.line, m.byte));
+  const layout::TmaComparison m = layout::compare_with_tma(o, written, static_cast<uint32_t>(c.box_rows));
+  const bool k = o.major == isa::Major::k;
+  answer.json["tma"] = {{"written", c.tma_swizzle}, {"elements", m.total}, {"different", m.wrong}, {"boxes", m.boxes}, {"box_rows", m.box_rows}};
+  const std::string boxes = m.boxes == 1 ? "" : fmt::format("{} boxes side by side, each {} rows ({}) of {} B", m.boxes, m.box_rows, k ? "M or N" : "K", m.row_bytes);
+  if (m.wrong == 0) {
+    answer.text += fmt::format("  TMA with swizzle {} writes what this descriptor reads ({} elements agree{}{})\n", c.tma_swizzle, m.total, boxes.empty() ? "" : "; ", boxes);
+    if (m.assumed) answer.text += fmt::format("  right for boxes of {} rows only, {} B apart: another height needs another offset (--box-rows checks one)\n", m.box_rows, m.box_rows * m.row_bytes);
+  } else
+    diags.error("swizzle-mismatch", {}, fmt::format("TMA wrote swizzle {}{}, the descriptor reads {}: {} of {} elements are others ({:.1f} %), the first in line {} at byte {}", c.tma_swizzle,
+                                                    boxes.empty() ? "" : fmt::format(" in {}", boxes), o.d.swizzle_bytes ? fmt::format("{}B", o.d.swizzle_bytes) : "none",
+                                                    m.wrong, m.total, 100.0 * m.wrong / m.total, m.line, m.byte));
 }
 
 /// How far the next instruction's matrix is along K, and why.
@@ -132,19 +126,22 @@ void matrix(const DescriptorCommand& c, uint64_t bits, bool tcgen05, Answer& ans
   }
   if (problem.kind) diags.error(problem.kind, {}, problem.text);
   const auto matrix_bytes = static_cast<uint32_t>(c.mn) * std::max<uint32_t>(kSliceBytes, d.swizzle_bytes);
-  if (d.stride == 0 && mode_known) diags.warning("bad-descriptor", {}, "stride 0 B: all groups of 8 lines would lie on top of each other");
-  if (!tcgen05 && major == isa::Major::mn && width != 16) diags.warning("bad-descriptor", {}, fmt::format("wgmma reads MN-major matrices of 16-bit elements only, {} must be K-major", c.type));
+  const DescribedOperand operand{d, major, c.mn, std::max(1, width / 8)};
+  if (mode_known) say_overlap(operand, width, answer, diags);
+  // PTX ISA, "wgmma.mma_async": imm-trans-a and imm-trans-b exist for .f16 and .bf16 only.
+  if (!tcgen05 && major == isa::Major::mn && width != 16) diags.error("bad-descriptor", {}, fmt::format("wgmma reads MN-major matrices of 16-bit elements only, {} must be K-major", c.type));
   // The fields that can be too large are the same in both formats.
   if (!tcgen05 || mode_known)
     for (const std::string& note : isa::wgmma_descriptor_notes(tcgen05 ? isa::encode_wgmma_descriptor(d) : bits, major, matrix_bytes)) diags.warning("bad-descriptor", {}, note);
-  if (!c.tma_swizzle.empty()) say_mismatch(c, d, major, width, answer, diags);
-  if (!diags.has_errors()) answer.text += "  valid\n";
+  if (mode_known && !c.tma_swizzle.empty()) say_mismatch(c, operand, answer, diags);
+  if (!diags.has_errors()) answer.text += diags.all().empty() ? "  valid\n" : "  no rule is broken, but see the warnings\n";
 }
 
 void instruction(const DescriptorCommand& c, Answer& answer, Diagnostics& diags) {
-  const auto bits = number(c.idesc);
+  std::string error;
+  const auto bits = layout::parse_descriptor(c.idesc, 32, error);
   const auto kind = isa::mma_kind_named(c.kind);
-  if (!bits || *bits > 0xffffffff) return diags.error("bad-descriptor", {}, fmt::format("--idesc '{}', expected a 32-bit number", c.idesc));
+  if (!bits) return diags.error("bad-descriptor", {}, "--idesc " + error);
   isa::MmaForm form{*kind, static_cast<uint8_t>(c.cta_group), c.sparse, c.ws, c.a_in_tmem, false, 0};
   if (isa::is_scaled(*kind)) form.scale_vec = static_cast<uint8_t>(c.scale_vec ? c.scale_vec : *kind == isa::MmaKind::mxf8f6f4 ? 1 : *kind == isa::MmaKind::mxf4 ? 2 : 4);
   const auto word = static_cast<uint32_t>(*bits);
@@ -170,8 +167,9 @@ int run(const DescriptorCommand& c) {
     tcgen05 = machine->chip.sm >= 100;
   }
   if (!c.bits.empty()) {
-    const auto bits = number(c.bits);
-    if (!bits) return diags.error("bad-descriptor", {}, fmt::format("'{}', expected a 64-bit number like 0x4000004000010040", c.bits)), finish(diags);
+    std::string error;
+    const auto bits = layout::parse_descriptor(c.bits, 64, error);
+    if (!bits) return diags.error("bad-descriptor", {}, error), finish(diags);
     // Bits 46-48 are the constant 1 in tcgen05's format and unused in wgmma's.
     if (c.arch.empty() && !c.wgmma && !c.tcgen05) tcgen05 = (*bits >> 46 & 7) == 1;
     matrix(c, *bits, tcgen05, answer, diags);
@@ -195,8 +193,9 @@ Action add_descriptor(CLI::App& app) {
   app.add_option("--major", c->major, "k: rows along K; mn: transposed")->check(CLI::IsMember({"k", "mn"}));
   app.add_option("--type", c->type, "of the elements (default f16)");
   app.add_option("--mn", c->mn, "rows of the matrix: M or N (default 64)")->check(CLI::Range(8, 256));
-  app.add_option("--advance", c->advance, "also the descriptor this many bytes further on")->check(CLI::NonNegativeNumber);
-  app.add_option("--tma-swizzle", c->tma_swizzle, "compare with a tile that TMA wrote with this swizzle")->check(CLI::IsMember({"none", "32B", "64B", "128B", "128B_atom_32B", "128B_atom_32B_flip_8B", "128B_atom_64B"}));
+  app.add_option("--advance", c->advance, "also the descriptor this many bytes further on")->check(CLI::Range(0, 1 << 18));
+  app.add_option("--box-rows", c->box_rows, "with --tma-swizzle: rows of TMA's box, K of the tile in MN-major (default: as the descriptor says)")->check(CLI::Range(1, 256));
+  app.add_option("--tma-swizzle", c->tma_swizzle, "compare with the boxes that TMA wrote with this swizzle")->check(CLI::IsMember({"none", "32B", "64B", "128B", "128B_atom_32B", "128B_atom_32B_flip_8B", "128B_atom_64B"}));
   app.add_option("--idesc", c->idesc, "32 bits of an instruction descriptor of tcgen05.mma");
   app.add_option("--kind", c->kind, "of --idesc (default f16)")->check(CLI::IsMember({"f16", "tf32", "f8f6f4", "i8", "mxf8f6f4", "mxf4", "mxf4nvf4"}));
   app.add_option("--cta-group", c->cta_group, "of --idesc")->check(CLI::Range(1, 2));

@@ -111,12 +111,12 @@ Action add_layout(CLI::App& app) {
   app.add_option("--by", c->by, "matrix: element to place; lane: place to elements")->check(CLI::IsMember({"matrix", "lane"}));
   app.add_option("--format", c->format, "of the table, or text or JSON of an answer")->check(CLI::IsMember({"ascii", "csv", "markdown", "svg", "html", "json"}));
   app.add_option("-o,--output", c->output, "a file instead of the terminal");
-  app.add_option("--element", c->element, "ROW,COL: where it is")->delimiter(',')->check(CLI::NonNegativeNumber);
-  app.add_option("--tile", c->tile, "which of several matrices (quad pair of mma.m8n8k4.f16)")->check(CLI::NonNegativeNumber);
+  app.add_option("--element", c->element, "ROW,COL: where it is")->delimiter(',')->check(CLI::Range(0, 1 << 20));
+  app.add_option("--tile", c->tile, "which of several matrices (quad pair of mma.m8n8k4.f16)")->check(CLI::Range(0, 1 << 20));
   for (auto& [name, value, text] : {std::tuple{"--lane", &c->lane, "what this lane holds"}, {"--register", &c->reg, "what this register holds"},
                                     {"--warp", &c->warp, "of the warpgroup"}, {"--tmem-lane", &c->tmem_lane, "what this lane of Tensor Memory holds"},
                                     {"--tmem-column", &c->tmem_column, "what this column holds"}, {"--shared", &c->shared, "what begins at this byte offset"}})
-    app.add_option(name, *value, text)->check(CLI::NonNegativeNumber);
+    app.add_option(name, *value, text)->check(CLI::Range(0, 1 << 20));
   app.add_option("--acc", c->options.accumulator, "type of C and D where there is a choice (f16, f32)");
   app.add_option("--swizzle", c->swizzle, "of operands in shared memory: none 32B 64B 128B 128B_atom_32B (default 128B); with --loaded-by or --stored-by also B,M,S (default none)");
   app.add_option("--major", c->major, "of operands in shared memory")->check(CLI::IsMember({"k", "mn"}));

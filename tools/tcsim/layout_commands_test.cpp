@@ -15,6 +15,14 @@ Outcome run(const std::string& arguments) { return Sandbox().run(arguments); }
 bool has(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
 void expect_says(const std::string& text, std::string_view part) { EXPECT_TRUE(has(text, part)) << "no '" << part << "' in:\n" << text; }
 
+TEST(LayoutCommand, FullNamesAndBadNumbers) {
+  EXPECT_EQ(run("layout mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 --operand A --element 9,3").out, "A[9][3]: lane 5, register 1, bits 16-31\n");
+  const Outcome negative = run("layout mma.m16n8k16.f16 --element -1,3");
+  EXPECT_EQ(negative.code, 2);
+  EXPECT_LT(negative.err.size(), 200u) << negative.err;
+  expect_says(run("layout tcgen05.mma.cta_group::1.kind::f16").err, "M and N are in its instruction descriptor");
+}
+
 // The interface's example: PTX ISA, m16n8k16: row 9 = 1 + 8, column 3 = 2 * 1 + 1: lane 5, a3: register 1, upper half.
 TEST(LayoutCommand, ElementAndPlace) {
   EXPECT_EQ(run("layout mma.m16n8k16.f16 --operand A --element 9,3 --format json").out, "{\"operand\":\"A\",\"row\":9,\"col\":3,\"lane\":5,\"register\":1,\"bit_lo\":16,\"bit_hi\":31}\n");

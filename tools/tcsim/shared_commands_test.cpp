@@ -73,6 +73,10 @@ TEST(SwizzleCommand, Drawn) {
   expect_says(run("swizzle 3,3,3 --element-bytes 2 --address 0x90").out, "address 0x90 -> 0x80");
   for (const char* format : {"csv", "markdown", "svg", "html", "json"}) EXPECT_EQ(run(fmt::format("swizzle 64B --format {}", format)).code, 0) << format;
   EXPECT_EQ(run("swizzle 128B --by lane").code, 0);
+  // Rows of 80 B = 20 banks: rows begin in banks 0, 20, 8, 28, 16, 4, 24, 12: ldmatrix's eight rows meet nowhere.
+  const std::string padded = run("swizzle none --row-bytes 80 --address 0x50").out;
+  for (const char* line : {"   1 |   0   1   2   3   4  | 20\n", "   2 |   0   1   2   3   4  |  8\n", "   7 |   0   1   2   3   4  | 12\n"}) expect_says(padded, line);
+  expect_says(padded, "address 0x50 -> 0x50, bank 20");
   EXPECT_EQ(run("swizzle 3,4").code, 1);
   EXPECT_EQ(run("swizzle").code, 2);
   EXPECT_EQ(run("swizzle 128B --row-bytes 24").code, 2);
@@ -134,6 +138,35 @@ TEST(DescriptorCommand, SwizzleOfTma) {
   EXPECT_EQ(wrong.code, 1);
   expect_says(wrong.err, "TMA wrote swizzle none, the descriptor reads 128B: 3584 of 4096 elements are others (87.5 %), the first in line 1 at byte 0");
   expect_says(run("descriptor 0x4000004000010000 --tma-swizzle 128B").out, "(4096 elements agree)");
+}
+
+// MN-major, 128 rows: atoms of 64 f16 need LBO apart; 16 B is an overlap. Of boxes of 64 k each atom is 64 * 128 = 8192 B.
+TEST(DescriptorCommand, WholeOperand) {
+  const Outcome overlap = run("descriptor 0x4000004000010000 --major mn --mn 128 --tma-swizzle 128B");
+  EXPECT_EQ(overlap.code, 1);
+  expect_says(overlap.err, "elements overlap");
+  expect_says(overlap.err, "without overlap or gaps: leading 2048 B, stride 1024 B");
+  expect_says(overlap.err, "TMA wrote swizzle 128B in 2 boxes side by side");
+  EXPECT_EQ(overlap.out.find("valid"), std::string::npos) << overlap.out;
+  const Outcome right = run("descriptor 0x4000004002000000 --major mn --mn 128 --tma-swizzle 128B --box-rows 64");
+  EXPECT_EQ(right.code, 0) << right.err;
+  expect_says(right.out, "(2048 elements agree; 2 boxes side by side, each 64 rows (K) of 128 B)");
+  expect_says(run("descriptor 0x4000004004000000 --major mn --mn 128 --tma-swizzle 128B --box-rows 64").err, "1024 of 2048 elements are others (50.0 %)");
+  expect_says(run("descriptor 0x4000004004000000 --major mn --mn 128 --tma-swizzle 128B").out, "right for boxes of 128 rows only, 16384 B apart");
+  EXPECT_EQ(run("descriptor 0x4000001000010000 --major mn --mn 64 --tma-swizzle 128B").code, 1);
+  // K-major: row 8 begins in row 4 with SBO 512; on row 0 with 0.
+  expect_says(run("descriptor 0x4000002000010000").err, "elements overlap: row 4, byte 0 and row 8, byte 0 both lie at 0x240");
+  EXPECT_EQ(run("descriptor 0x4000000000010000").code, 1);
+  // wgmma transposes 16-bit types only; tcgen05 others too.
+  EXPECT_EQ(run("descriptor 0x4000004000400000 --major mn --type tf32 --mn 32").code, 1);
+  EXPECT_EQ(run("descriptor 0x4000404000400000 --major mn --type e4m3").code, 0);
+}
+
+TEST(DescriptorCommand, HexadecimalOnly) {
+  const Outcome o = run("descriptor 4000004000010000");
+  EXPECT_EQ(o.code, 1);
+  expect_says(o.err, "with 0x before it: 0x4000004000010000");
+  EXPECT_EQ(run("descriptor --idesc 08200010").code, 1);
 }
 
 TEST(DescriptorCommand, BadInput) {

@@ -10,6 +10,7 @@
 #include "isa/layout/matrix_descriptor.h"
 #include "isa/layout/tcgen05_descriptor.h"
 #include "isa/layout/tensor_box.h"
+#include "tools/layout/descriptor_study.h"
 #include "tools/layout/instructions.h"
 #include "tools/layout/render.h"
 #include "tools/tcsim/commands.h"
@@ -140,12 +141,10 @@ void check_bases(const TensorMapCommand& c, const TensorMap& map, uint32_t base,
 
 /// Does a matrix descriptor of wgmma or tcgen05 read the box where the copy writes it? Rows of the box are its lines.
 void check_descriptor(const TensorMapCommand& c, const TensorMap& map, uint32_t base, std::string& text, Diagnostics& diags) {
-  uint64_t bits = 0;
-  try {
-    bits = std::stoull(c.descriptor, nullptr, 0);
-  } catch (const std::exception&) {
-    return diags.error("bad-descriptor", {}, fmt::format("--descriptor '{}', expected a 64-bit number like 0x4000004000010000", c.descriptor));
-  }
+  std::string error;
+  const auto given = layout::parse_descriptor(c.descriptor, 64, error);
+  if (!given) return diags.error("bad-descriptor", {}, "--descriptor " + error);
+  const uint64_t bits = *given;
   const bool tcgen05 = (bits >> 46 & 7) == 1;  // the constant of tcgen05's format
   isa::MatrixDescriptor d = tcgen05 ? isa::decode_tcgen05_descriptor(bits) : isa::decode_wgmma_descriptor(bits);
   if (tcgen05)
