@@ -454,6 +454,12 @@ std::optional<MmaKey> split_mma_key(std::string_view key) {
   return MmaKey{std::string(row), std::string(key.substr(dot + 1))};
 }
 
+// Schedulers issue one instruction a cycle, and a dependence costs the same latency through every operand.
+bool timing_reads(std::string_view key) {
+  const auto mma = split_mma_key(key);
+  return key != "scheduler.issue_per_cycle" && !(mma && mma->field == "latency_b");
+}
+
 std::string slot_text(const Slot& slot) {
   struct Text {
     std::string operator()(const bool* v) const { return *v ? "true" : "false"; }

@@ -56,6 +56,9 @@ struct MmaKey {
 };
 std::optional<MmaKey> split_mma_key(std::string_view key);
 
+/// False: the value describes the machine, and the timing model does not read it.
+bool timing_reads(std::string_view key);
+
 /// "42", "1.5", "true", "0, 8192, 16384"
 std::string slot_text(const Slot& slot);
 

@@ -20,31 +20,6 @@ namespace {
 constexpr const char* kKind = "machine-file";
 constexpr const char* kSetSource = "set: command line";
 
-/// Nearest known key, for "did you mean". Empty when nothing is near.
-std::string nearest(std::string_view key, const std::set<std::string>& known) {
-  std::string best;
-  size_t best_distance = std::max<size_t>(2, key.size() / 4) + 1;
-  std::vector<size_t> row;
-  for (const std::string& candidate : known) {
-    row.resize(candidate.size() + 1);
-    for (size_t j = 0; j < row.size(); ++j) row[j] = j;
-    for (size_t i = 1; i <= key.size(); ++i) {
-      size_t diagonal = row[0];
-      row[0] = i;
-      for (size_t j = 1; j < row.size(); ++j) {
-        const size_t replace = diagonal + (key[i - 1] == candidate[j - 1] ? 0 : 1);
-        diagonal = row[j];
-        row[j] = std::min({row[j] + 1, row[j - 1] + 1, replace});
-      }
-    }
-    if (row.back() < best_distance) {
-      best_distance = row.back();
-      best = candidate;
-    }
-  }
-  return best;
-}
-
 /// Writes raw into the slot; the returned text (empty: fine) says what was expected instead.
 struct Store {
   const RawScalar& value;
@@ -229,12 +204,13 @@ private:
         continue;
       }
       raw.values[key] = {scalar_of(text), fmt::format("\"{}\"", text), kSetSource, place};
+      if (!timing_reads(key)) diags_.warning(kKind, place, "the timing model does not read this value: times stay the same");
       machine_.overrides[key] = text;
     }
   }
 
   std::string unknown(const std::string& key) const {
-    const std::string near = nearest(key, known_);
+    const std::string near = nearest_word(key, known_);
     return near.empty()
                ? fmt::format("found unknown key '{}', expected one that 'tcsim arch show' lists", key)
                : fmt::format("found unknown key '{}', expected '{}' or another that 'tcsim arch show' lists",
@@ -333,6 +309,30 @@ std::optional<MachineText> machine_text(const std::string& name_or_path, const s
   const std::string path = (std::filesystem::path(beside) / name_or_path).string();
   if (auto text = read_file(path)) return MachineText{path, std::move(*text)};
   return std::nullopt;
+}
+
+std::string nearest_word(std::string_view key, const std::set<std::string>& known) {
+  std::string best;
+  size_t best_distance = std::max<size_t>(2, key.size() / 4) + 1;
+  std::vector<size_t> row;
+  for (const std::string& candidate : known) {
+    row.resize(candidate.size() + 1);
+    for (size_t j = 0; j < row.size(); ++j) row[j] = j;
+    for (size_t i = 1; i <= key.size(); ++i) {
+      size_t diagonal = row[0];
+      row[0] = i;
+      for (size_t j = 1; j < row.size(); ++j) {
+        const size_t replace = diagonal + (key[i - 1] == candidate[j - 1] ? 0 : 1);
+        diagonal = row[j];
+        row[j] = std::min({row[j] + 1, row[j - 1] + 1, replace});
+      }
+    }
+    if (row.back() < best_distance) {
+      best_distance = row.back();
+      best = candidate;
+    }
+  }
+  return best;
 }
 
 std::optional<Machine> load_machine_text(std::string_view text, const std::string& path,

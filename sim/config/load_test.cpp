@@ -85,6 +85,14 @@ TEST(LoadMachine, SetOfAnUnknownKeyNamesTheNearest) {
                                   "'smem.banks' or another that 'tcsim arch show' lists");
 }
 
+TEST(LoadMachine, SetOfAValueThatTheTimingDoesNotReadWarns) {
+  Diagnostics diags;
+  EXPECT_TRUE(load_machine("h200", {{"scheduler.issue_per_cycle", "2"}, {"mma.m16n8k16.f32.f16.latency_b", "9"}, {"smem.banks", "64"}}, diags));
+  ASSERT_EQ(diags.all().size(), 2u) << all_text(diags);
+  EXPECT_EQ(diags.all()[0].str(), "--set scheduler.issue_per_cycle=2: warning: the timing model does not read this value: times stay the same");
+  EXPECT_TRUE(diags.all()[1].str().starts_with("--set mma.m16n8k16.f32.f16.latency_b=9: warning: "));
+}
+
 TEST(LoadMachine, SetOfABadValueSaysWhatWasExpected) {
   Diagnostics diags;
   EXPECT_FALSE(load_machine("h200", {{"smem.banks", "many"}, {"smem.wavefront_cycles", "-1"}}, diags));

@@ -239,6 +239,13 @@ TEST_F(BadInput, UsageErrorsAreTwo) {
   EXPECT_EQ(box_.run("--help").code, 0);
   EXPECT_EQ(box_.run("help run").code, 0);
 }
+TEST_F(BadInput, UnknownWordsNameTheNearest) {
+  EXPECT_THAT(box_.run("gem").err, HasSubstr("there is no verb 'gem'; did you mean 'gemm'?"));
+  EXPECT_THAT(box_.run("help explian").err, HasSubstr("there is no verb 'explian'; did you mean 'explain'?"));
+  const Outcome option = box_.run("gemm --stage 3");
+  EXPECT_EQ(option.code, 2);
+  EXPECT_THAT(option.err, HasSubstr("gemm has no option --stage; did you mean '--stages'?"));
+}
 TEST_F(BadInput, DumpOfAnUnknownBuffer) {
   expect(kKernel, kLaunch, 1, HasSubstr("--dump: error: there is no buffer 'X'"), "--dump X=x.bin");
 }

@@ -14,9 +14,6 @@
 namespace tcsim::tool {
 namespace {
 
-/// The layouts of shared memory from the best: the first that the style takes.
-const std::vector<std::string> kSwizzles = {"xor", "padded", "none"};
-
 std::vector<std::array<uint32_t, 3>> with_k(const std::vector<std::array<uint32_t, 3>>& tiles, const std::string& style, const std::string& dtype) {
   std::vector<std::array<uint32_t, 3>> out;
   const uint32_t row = gemm::swizzled_row(dtype);
@@ -29,8 +26,8 @@ std::vector<std::array<uint32_t, 3>> with_k(const std::vector<std::array<uint32_
 }
 
 /// The configuration with the first swizzle that builds; nullopt with the reason.
-std::optional<Candidate> try_candidate(gemm::Config config, const cfg::Machine& machine, std::string& refusal) {
-  for (const std::string& swizzle : kSwizzles) {
+std::optional<Candidate> try_candidate(gemm::Config config, const cfg::Machine& machine, const std::vector<std::string>& swizzles, std::string& refusal) {
+  for (const std::string& swizzle : swizzles) {
     config.swizzle = swizzle;
     Diagnostics diags;
     if (const auto kernel = build_gemm(config, machine, diags)) return Candidate{kernel->config, analytic::estimate(describe_gemm(*kernel, machine), machine)};
@@ -158,6 +155,11 @@ std::vector<std::string> own_styles(const cfg::Machine& machine) {
   return {"ampere"};
 }
 
+std::string default_style(const cfg::Machine& machine) {
+  const std::string own = own_styles(machine).front();
+  return gemm::is_mma_sync_style(own) ? own : "ampere";
+}
+
 SearchSpace whole_space(const cfg::Machine& machine) {
   SearchSpace space;
   space.styles = own_styles(machine);
@@ -180,7 +182,7 @@ Candidates rank_candidates(const gemm::Config& base, const cfg::Machine& machine
           config.style = style, config.tile = tile, config.cluster = cluster, config.stages = stages;
           if (!divides(config)) continue;
           ++out.considered;
-          if (auto candidate = try_candidate(config, machine, out.refusal)) all.push_back(std::move(*candidate));
+          if (auto candidate = try_candidate(config, machine, space.swizzles, out.refusal)) all.push_back(std::move(*candidate));
         }
   out.feasible = static_cast<uint32_t>(all.size());
   sort_by_estimate(all);

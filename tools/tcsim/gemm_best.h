@@ -16,10 +16,13 @@ struct SearchSpace {
   std::vector<std::array<uint32_t, 3>> tiles;
   std::vector<uint32_t> stages;
   std::vector<std::array<uint32_t, 2>> clusters;
+  std::vector<std::string> swizzles = {"xor", "padded", "none"};  // from the best: the first that the style takes
 };
 /// Everything worth trying; styles are the machine's own.
 SearchSpace whole_space(const cfg::Machine& machine);
 std::vector<std::string> own_styles(const cfg::Machine& machine);
+/// What a GEMM takes when no style is given: mma.sync in the form of the machine's generation; ampere's runs on all later ones.
+std::string default_style(const cfg::Machine& machine);
 
 /// One line of the table.
 struct GemmRow {

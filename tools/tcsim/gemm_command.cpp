@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "sim/config/machine.h"
+#include "tools/tcsim/gemm_best.h"
 #include "tools/tcsim/gemm_kernel.h"
 #include "tools/tcsim/gemm_table.h"
 #include "tools/tcsim/output.h"
@@ -45,12 +46,27 @@ void print_estimate(const gemm::Config& config, const cfg::Machine& machine, dou
   if (const auto kernel = build_gemm(config, machine, diags)) fmt::print("{}", estimate_text(analytic::estimate(describe_gemm(*kernel, machine), machine), cycles));
 }
 
+/// What nobody asked for, and is not what the machine is best at.
+void note_style(const cfg::Machine& machine, const std::string& style, bool quiet) {
+  Diagnostics notes;
+  if (const std::string best = own_styles(machine).front(); gemm::is_blackwell_style(best))
+    notes.note("launch-mismatch", {"gemm", 0, 0}, fmt::format("no --style given: {} uses mma.sync; --style {} uses the tcgen05 tensor cores of {}", style, best, machine.name));
+  print_diagnostics(notes, quiet);
+}
+
 int run_one(GemmCommand& command, const Invocation& invocation) {
-  gemm::Config config;
-  if (const int code = resolve(command, command.config.style.empty() ? kDefaultStyle : command.config.style, config); code != kSuccess) return code;
   Diagnostics diags;
   const auto machine = load_machine(command.options, diags);
-  if (machine) config = for_machine(config, *machine);
+  if (!machine) {
+    print_diagnostics(diags, command.options.quiet);
+    return exit_code(diags, command.options.strict);
+  }
+  const bool chosen = command.config.style.empty();
+  const std::string style = chosen ? default_style(*machine) : command.config.style;
+  gemm::Config config;
+  if (const int code = resolve(command, style, config, machine->chip.sm); code != kSuccess) return code;
+  if (chosen) note_style(*machine, style, command.options.quiet);
+  config = for_machine(config, *machine);
   const gemm::Program program = gemm::generate(config, diags);
   const std::string path = command.emit_ptx.empty() ? program.entry + ".ptx" : command.emit_ptx;
   if (!diags.has_errors() && !command.emit_ptx.empty()) {
@@ -94,17 +110,15 @@ int check_style(const GemmCommand& c) {
   return usage_error(fmt::format("--style '{}', expected one of {}", c.config.style, fmt::join(styles, " ")));
 }
 
-int resolve(const GemmCommand& command, const std::string& style, gemm::Config& c) {
+int resolve(const GemmCommand& command, const std::string& style, gemm::Config& c, uint32_t sm) {
   c = command.config;
   c.style = style;
-  // Fragment loads of mma.sync address 16-byte pieces freely; wmma.load and the scalar kernel walk rows.
-  c.swizzle = !command.swizzle.empty() ? command.swizzle : gemm::is_mma_sync_style(style) ? "xor" : "none";
+  c.swizzle = !command.swizzle.empty() ? command.swizzle : gemm::default_swizzle(style);
   if (c.dtype.empty()) c.dtype = style == "simt" || !c.emulate.empty() ? "f32" : "f16";
   if (c.acc.empty()) c.acc = c.dtype == "s8" || c.dtype == "u8" ? "s32" : "f32";
-  c.stages = command.stages != 0 ? command.stages : gemm::default_stages(style);
+  c.stages = command.stages != 0 ? command.stages : gemm::default_stages(style, sm);
   const bool tma = gemm::is_hopper_style(style) || gemm::is_blackwell_style(style);
   if (!command.cluster.empty() && !parse_cluster(command.cluster, c.cluster)) return usage_error(fmt::format("--cluster '{}', expected XxY", command.cluster));
-  if (!tma && c.cluster != std::array<uint32_t, 2>{1, 1}) return usage_error("--cluster is for the Hopper and Blackwell styles");
   // A row of the tile of a style with TMA: 128 bytes, the widest swizzle.
   const std::string tile = !command.tile.empty() ? command.tile : tma ? fmt::format("128x128x{}", gemm::swizzled_row(c.dtype)) : "128x128x32";
   if (!parse_tile(tile, c.tile)) return usage_error(fmt::format("--tile '{}', expected MxNxK", tile));
@@ -123,9 +137,9 @@ void add_gemm_shape_options(CLI::App& app, GemmCommand& command) {
   app.add_option("--emulate", c.emulate, "ampere style: f32 as products of narrower types, 3xtf32 or bf16x9");
   app.add_option("--acc", c.acc, "accumulator: f32 f16 s32; default: s32 for integers, else f32");
   app.add_option("--layout", c.layout, "of A and B, as BLAS says it: tn nn nt tt")->capture_default_str();
-  app.add_option("--style", c.style, fmt::format("{}; default: {} on one machine; each machine's own styles with --best and on several", fmt::join(gemm::styles(), " "), kDefaultStyle));
+  app.add_option("--style", c.style, fmt::format("{}; default: {}; each machine's own styles with --best and on several", fmt::join(gemm::styles(), " "), kDefaultStyles));
   app.add_option("--tile", command.tile, "MxNxK of a CTA; default: 128x128 by 32 of K, by 128 bytes of K for the Hopper and Blackwell styles");
-  app.add_option("--stages", command.stages, "buffers in shared memory; default: 3, volta and turing 2")->check(CLI::Range(1, 32));
+  app.add_option("--stages", command.stages, "buffers in shared memory; default: 3; volta, turing and simt 2; wmma without cp.async 1")->check(CLI::Range(1, 32));
   app.add_option("--swizzle", command.swizzle, "layout in shared memory: none padded xor; default: xor for volta, turing and ampere, else none");
   app.add_option("--cluster", command.cluster, "Hopper styles: CTAs of a cluster along M and N, with multicast; blackwell-ws: 2x1, pairs of CTAs; default: 1x1");
   app.add_option("--consumers", c.consumers, "hopper-ws: consumer warpgroups, 1 or 2; default: 2 when the tile has 128 rows or more");

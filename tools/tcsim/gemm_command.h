@@ -19,14 +19,15 @@ struct GemmCommand {
   bool table() const { return best || machines().size() > 1; }
 };
 
-/// command.config with everything that was not given chosen for the style; kUsage after a message when something cannot be read.
-int resolve(const GemmCommand& command, const std::string& style, gemm::Config& out);
+/// command.config with everything that was not given chosen for the style and the machine's sm; kUsage after a message when something
+/// cannot be read.
+int resolve(const GemmCommand& command, const std::string& style, gemm::Config& out, uint32_t sm = gemm::Config{}.sm);
 
 /// Size, types, style, tile, stages and what else describes the kernel.
 void add_gemm_shape_options(CLI::App& app, GemmCommand& command);
 /// A style, or kUsage after a message.
 int check_style(const GemmCommand& command);
-constexpr const char* kDefaultStyle = "ampere";
+constexpr const char* kDefaultStyles = "volta, turing or ampere, by the machine";  // default_style(), in words
 
 /// The table: one row a machine with --best, else one a machine and style.
 int compare_gemms(const GemmCommand& command, const Invocation& invocation);

@@ -30,7 +30,7 @@ int load_entrants(const GemmCommand& command, std::vector<Entrant>& out, Diagnos
 
 /// What the user gave is fixed, the rest is searched.
 int contest_of(const GemmCommand& command, const Entrant& entrant, Contest& out) {
-  if (const int code = resolve(command, entrant.styles.front(), out.base); code != kSuccess) return code;
+  if (const int code = resolve(command, entrant.styles.front(), out.base, entrant.machine.chip.sm); code != kSuccess) return code;
   out.arch = entrant.arch;
   out.machine = entrant.machine;
   out.space = whole_space(entrant.machine);
@@ -38,6 +38,7 @@ int contest_of(const GemmCommand& command, const Entrant& entrant, Contest& out)
   if (!command.tile.empty()) out.space.tiles = {out.base.tile};
   if (command.stages != 0) out.space.stages = {command.stages};
   if (!command.cluster.empty()) out.space.clusters = {out.base.cluster};
+  if (!command.swizzle.empty()) out.space.swizzles = {command.swizzle};
   return kSuccess;
 }
 
@@ -59,7 +60,7 @@ int run_as_given(const GemmCommand& command, const std::vector<Entrant>& entrant
   for (const Entrant& entrant : entrants)
     for (const std::string& style : entrant.styles) {
       Job job{&entrant, {}};
-      if (const int code = resolve(command, style, job.config); code != kSuccess) return code;
+      if (const int code = resolve(command, style, job.config, entrant.machine.chip.sm); code != kSuccess) return code;
       list.push_back(std::move(job));
     }
   rows.resize(list.size());

@@ -4,8 +4,11 @@
 
 #include <cstdio>
 #include <exception>
+#include <optional>
+#include <set>
 
 #include "isa/check.h"
+#include "sim/config/load.h"
 #include "tools/tcsim/commands.h"
 
 namespace tcsim::tool {
@@ -33,6 +36,36 @@ constexpr const char* kExitCodes = "Exit codes: 0 success; 1 bad input; 2 usage;
 /// Verbs of the interface that this release does not have.
 const std::vector<std::pair<const char*, const char*>> kAbsent = {{"replay", "run a recorded trace"},
                                                                   {"trace", "import and export traces"}};
+
+/// "; did you mean 'gemm'?", or "" when nothing is near.
+std::string suggestion(const std::string& written, const std::set<std::string>& known) {
+  const std::string near = cfg::nearest_word(written, known);
+  return near.empty() ? "" : fmt::format("; did you mean '{}'?", near);
+}
+
+std::set<std::string> verb_names(const CLI::App& app) {
+  std::set<std::string> names;
+  for (const CLI::App* verb : app.get_subcommands([](const CLI::App*) { return true; })) names.insert(verb->get_name());
+  return names;
+}
+
+int unknown_verb(const CLI::App& app, const std::string& written) {
+  const std::set<std::string> names = verb_names(app);
+  return usage_error(fmt::format("there is no verb '{}'{}\nRun with --help for more information.", written, suggestion(written, names)));
+}
+
+/// Names the first option that the verb does not have; nullopt when it is not an option that was too much.
+std::optional<int> unknown_option(const CLI::App& verb) {
+  std::set<std::string> names;
+  for (const CLI::Option* option : verb.get_options())
+    for (const std::string& name : option->get_lnames()) names.insert("--" + name);
+  for (const std::string& written : verb.remaining())
+    if (written.starts_with("--") && written.size() > 2) {
+      const std::string name = written.substr(0, written.find('='));
+      return usage_error(fmt::format("{} has no option {}{}\nRun with --help for more information.", verb.get_name(), name, suggestion(name, names)));
+    }
+  return std::nullopt;
+}
 
 int run_program(int argc, char** argv) {
   CLI::App app{"Cycle-approximate simulator of NVIDIA tensor-core GPUs", "tcsim"};
@@ -70,9 +103,14 @@ int run_program(int argc, char** argv) {
   std::string topic;
   help->add_option("VERB", topic, "run, gemm, layout, ...");
 
+  if (argc > 1 && argv[1][0] != '-' && !verb_names(app).contains(argv[1])) return unknown_verb(app, argv[1]);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
+    if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr)
+      for (const Verb& verb : verbs)
+        if (verb.app->parsed())
+          if (const auto code = unknown_option(*verb.app)) return *code;
     const int code = app.exit(error);
     return code == 0 ? kSuccess : kUsage;
   }
@@ -82,7 +120,7 @@ int run_program(int argc, char** argv) {
         fmt::print("{}", verb.app->help("tcsim"));
         return kSuccess;
       }
-    if (!topic.empty()) return usage_error(fmt::format("there is no verb '{}'", topic));
+    if (!topic.empty()) return unknown_verb(app, topic);
     fmt::print("{}", app.help());
     return kSuccess;
   }

@@ -22,8 +22,10 @@ bool parse_number(const std::string& text, uint32_t& out) {
   return error == std::errc() && end == text.data() + text.size();
 }
 
+enum class Step : uint8_t { one, given };  // of a range that has none: 1, or refused
+
 /// A number or lo:hi[:step].
-std::string expand(const std::string& text, std::vector<uint32_t>& out) {
+std::string expand(const std::string& text, Step step, std::vector<uint32_t>& out) {
   const std::vector<std::string> parts = split_at(text, ':');
   std::array<uint32_t, 3> v{0, 0, 1};
   for (size_t i = 0; i < parts.size(); ++i)
@@ -32,6 +34,7 @@ std::string expand(const std::string& text, std::vector<uint32_t>& out) {
     out.push_back(v[0]);
     return "";
   }
+  if (parts.size() == 2 && step == Step::given) return fmt::format("'{}': a range of a tile needs a step, since few extents can run: {}:64", text, text);
   if (v[1] < v[0]) return fmt::format("'{}': the range ends before it begins", text);
   if (v[2] == 0) return fmt::format("'{}': the step is 0", text);
   if ((v[1] - v[0]) / v[2] >= kMostValues) return fmt::format("'{}' has more than {} values", text, kMostValues);
@@ -59,7 +62,7 @@ std::vector<std::string> split_list(const std::string& text) {
 std::string parse_numbers(const std::string& text, std::vector<uint32_t>& out) {
   out.clear();
   for (const std::string& part : split_list(text))
-    if (std::string wrong = expand(part, out); !wrong.empty()) return wrong;
+    if (std::string wrong = expand(part, Step::one, out); !wrong.empty()) return wrong;
   return out.empty() ? "an empty list" : "";
 }
 
@@ -72,7 +75,7 @@ std::string parse_extents(const std::string& text, std::vector<std::array<uint32
     std::vector<std::array<uint32_t, N>> tuples = {{}};
     for (size_t i = 0; i < N; ++i) {
       std::vector<uint32_t> values;
-      if (std::string wrong = expand(fields[i], values); !wrong.empty()) return wrong;
+      if (std::string wrong = expand(fields[i], N == 3 ? Step::given : Step::one, values); !wrong.empty()) return wrong;
       if (tuples.size() * values.size() > kMostValues) return fmt::format("'{}' has more than {} values", part, kMostValues);
       std::vector<std::array<uint32_t, N>> longer;
       for (const auto& tuple : tuples)
@@ -100,7 +103,7 @@ std::string parse_machine_values(const std::string& text, MachineValues& out) {
       continue;
     }
     std::vector<uint32_t> values;
-    if (std::string wrong = expand(part, values); !wrong.empty()) return wrong;
+    if (std::string wrong = expand(part, Step::one, values); !wrong.empty()) return wrong;
     for (const uint32_t value : values) out.second.push_back(fmt::format("{}", value));
   }
   return out.second.empty() ? fmt::format("'{}' has no value", text) : "";

@@ -17,7 +17,7 @@ std::vector<std::string> split_list(const std::string& text);
 /// Numbers and ranges lo:hi[:step], both ends included.
 std::string parse_numbers(const std::string& text, std::vector<uint32_t>& out);
 
-/// "64x64x32,64:256:64x128x32": tuples of numbers or ranges, the last extent fastest.
+/// "64x64x32,64:256:64x128x32": tuples of numbers or ranges, the last extent fastest. Tiles (N of 3) take no range without a step.
 template <size_t N>
 std::string parse_extents(const std::string& text, std::vector<std::array<uint32_t, N>>& out);
 extern template std::string parse_extents<2>(const std::string&, std::vector<std::array<uint32_t, 2>>&);

@@ -50,12 +50,13 @@ void timing_cells(const GemmTiming& t, const cfg::Machine& machine, SweepRow& ro
   row["cycles"] = fmt::format("{:.0f}", t.cycles);
   row["time_us"] = fmt::format("{:.6g}", us);
   row["tflops"] = fmt::format("{:.6g}", flops / us * 1e-6);
-  row["share_of_peak"] = fmt::format("{:.4f}", t.share_of_peak());
+  // Readers round to a tenth of a percent: fewer digits here would round twice.
+  row["share_of_peak"] = fmt::format("{:.6f}", t.share_of_peak());
   row["peak"] = t.peak_name;
   const auto [resource, share] = binding(t);
   row["bound_by"] = binding_text(t);
   row["binding_resource"] = resource;
-  row["binding_share"] = fmt::format("{:.4f}", share);
+  row["binding_share"] = fmt::format("{:.6f}", share);
   std::vector<std::string> stalls;
   for (const Stall& stall : waits(t)) stalls.push_back(fmt::format("{} {:.1f} %", stall.name, stall.share * 100));
   row["stalls"] = fmt::format("{}", fmt::join(stalls, ", "));

@@ -151,8 +151,8 @@ Action add_sweep(CLI::App& app) {
   app.add_option("-n", c.n, "columns of C; list or range; default: 1024");
   app.add_option("-k", c.k, "inner extent; list or range; default: 1024");
   app.add_option("--dtype", c.dtype, "of A and B; list");
-  app.add_option("--style", c.style, fmt::format("list of {}; default: {}", fmt::join(gemm::styles(), " "), kDefaultStyle));
-  app.add_option("--tile", c.tile, "MxNxK of a CTA; list, each extent a number or a range: 64x64x32,128x64:256:64x32");
+  app.add_option("--style", c.style, fmt::format("list of {}; default: {}", fmt::join(gemm::styles(), " "), kDefaultStyles));
+  app.add_option("--tile", c.tile, "MxNxK of a CTA; list, each extent a number or a range with a step: 64x64x32,128x64:256:64x32");
   app.add_option("--stages", c.stages, "buffers in shared memory; list or range: 1:6");
   app.add_option("--cluster", c.cluster, "XxY, Hopper and Blackwell styles; list");
   app.add_option("--swizzle", c.swizzle, "none padded xor; list");

@@ -6,6 +6,7 @@
 #include <functional>
 #include <set>
 
+#include "tools/tcsim/gemm_best.h"
 #include "tools/tcsim/sweep_axis.h"
 #include "tools/tcsim/sweep_command.h"
 #include "tools/tcsim/sweep_text.h"
@@ -127,8 +128,8 @@ int gemm_points(const SweepCommand& command, const Axes& axes, const std::vector
   for (const SweepMachine& on : machines)
     for (const GemmCommand& each : list) {
       gemm::Config config;
-      const std::string style = each.config.style.empty() ? kDefaultStyle : each.config.style;
-      if (const int code = resolve(each, style, config); code != kSuccess) return code;
+      const std::string style = each.config.style.empty() ? default_style(*on.machine) : each.config.style;
+      if (const int code = resolve(each, style, config, on.machine->chip.sm); code != kSuccess) return code;
       out.push_back(gemm_point(on, config));
     }
   return kSuccess;
@@ -178,7 +179,7 @@ std::vector<SweepPoint> default_points(const SweepCommand& command, const std::v
     plain.config.m = winner.m, plain.config.n = winner.n, plain.config.k = winner.k;
     plain.config.dtype = winner.dtype;
     gemm::Config config;
-    if (resolve(plain, winner.style, config) == kSuccess) out.push_back(gemm_point(points[i].on, config));
+    if (resolve(plain, winner.style, config, points[i].on.machine->chip.sm) == kSuccess) out.push_back(gemm_point(points[i].on, config));
   }
   return out;
 }

@@ -32,6 +32,7 @@ TEST(Axis, Tiles) {
   using Tile = std::array<uint32_t, 3>;
   EXPECT_THAT(out, ElementsAre(Tile{64, 64, 32}, Tile{64, 128, 32}, Tile{64, 128, 64}, Tile{128, 128, 32}, Tile{128, 128, 64}));
   EXPECT_THAT(parse_extents<3>("64x64", out), HasSubstr("'64x64', expected 3 numbers"));
+  EXPECT_THAT(parse_extents<3>("64:128x64x32", out), HasSubstr("'64:128': a range of a tile needs a step"));
 }
 
 TEST(Axis, MachineValues) {
@@ -148,6 +149,34 @@ TEST_F(Sweep, FolderOfCompiledKernels) {
   std::map<std::string, double> generated;
   for (const SweepRow& row : rows("g.csv")) generated[row.at("arch") + "k/s" + row.at("stages") + ".ptx"] = row.number("cycles");
   for (const SweepRow& row : all) EXPECT_EQ(row.number("cycles"), generated.at(row.at("arch") + row.at("kernel"))) << row.at("kernel");
+}
+
+// A style that does not take an option is a row with the reason, and the other points run.
+TEST_F(Sweep, CombinationsThatAStyleDoesNotTakeAreRows) {
+  const Outcome ran = box_.run("sweep --style hopper-tma,ampere -m 128 -n 128 -k 64 --tile 64x64x64 --stages 2 --cluster 1x1,2x1 --swizzle none,xor --csv s.csv --quiet");
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  const std::vector<SweepRow> all = rows("s.csv");
+  EXPECT_EQ(all.size(), 8u);
+  for (const SweepRow& row : all) {
+    const bool hopper = row.at("style") == "hopper-tma", can = hopper ? row.at("swizzle") == "none" : row.at("cluster") == "1x1";
+    EXPECT_EQ(row.ran(), can) << row.key();
+    if (!can) {
+      EXPECT_THAT(row.at("reason"), HasSubstr(hopper ? "--swizzle xor is for" : "--cluster is for"));
+    }
+  }
+}
+
+// Without --style the machine decides, and so do the stages: cp.async needs sm_80 (PTX ISA), which T4 and V100 do not have.
+TEST_F(Sweep, DefaultsOfOlderMachines) {
+  EXPECT_EQ(box_.run("sweep --arch t4,v100,a100 -m 128 -n 128 -k 64 --csv s.csv --quiet").code, 0);
+  std::map<std::string, std::string> styles;
+  for (const SweepRow& row : rows("s.csv")) {
+    EXPECT_TRUE(row.ran()) << row.at("reason");
+    styles[row.at("arch")] = row.at("style") + " " + row.at("stages");
+  }
+  EXPECT_EQ(styles, (std::map<std::string, std::string>{{"t4", "turing 2"}, {"v100", "volta 2"}, {"a100", "ampere 3"}}));
+  EXPECT_EQ(box_.run("gemm --arch t4 --style wmma -m 128 -n 128 -k 64 --mode timing --quiet").code, 0);
+  EXPECT_THAT(box_.run("gemm --arch b200 -m 128 -n 128 -k 64 --mode timing").err, HasSubstr("--style blackwell"));
 }
 
 TEST_F(Sweep, WrongInput) {

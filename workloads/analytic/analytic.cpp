@@ -52,10 +52,10 @@ Estimate estimate(const Gemm& g, const cfg::Machine& m) {
   Estimate e;
   const double ctas = std::ceil(double(g.m) / g.tile[0]) * std::ceil(double(g.n) / g.tile[1]);
   const double per_sm = std::min<double>(g.ctas_per_sm, std::ceil(ctas / m.chip.sms)), resident = per_sm * m.chip.sms;
-  e.waves = ctas / resident;
+  e.waves = ctas / (static_cast<double>(m.chip.sms) * g.ctas_per_sm);
   e.step = step_of(g, m, per_sm);
   e.bound = name_of_slowest(e.step);
-  const double whole = std::floor(e.waves), rest = ctas - whole * resident;
+  const double whole = std::floor(ctas / resident), rest = ctas - whole * resident;
   e.cycles = m.launch.overhead_cycles + whole * wave_cycles(g, m, per_sm);
   if (rest > 0) e.cycles += wave_cycles(g, m, std::ceil(rest / m.chip.sms));
   return e;

@@ -38,7 +38,7 @@ struct Step {
 
 struct Estimate {
   double cycles = 0;        // as sm__cycles_elapsed.max: launch overhead included
-  double waves = 0;         // CTAs / CTAs that run at the same time
+  double waves = 0;         // CTAs / (SMs x CTAs that an SM has room for), as launch__waves_per_multiprocessor
   Step step;
   std::string bound;        // the slowest of the step
 };

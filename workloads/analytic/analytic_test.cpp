@@ -79,5 +79,12 @@ TEST(Analytic, LastWaveWithOneCtaAnSm) {
   EXPECT_DOUBLE_EQ(e.cycles, 2000 + (700 + 10 * 2048 + 1024 + 100) + (700 + 10 * 1024 + 512 + 100));
 }
 
+// 20 tiles on 10 SMs with room for 4 each: half a wave, though every SM has work.
+TEST(Analytic, WavesCountTheRoom) {
+  Gemm g = round_gemm();
+  g.ctas_per_sm = 4;
+  EXPECT_DOUBLE_EQ(estimate(g, round_machine()).waves, 0.5);
+}
+
 }  // namespace
 }  // namespace tcsim::analytic

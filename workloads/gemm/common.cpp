@@ -16,7 +16,8 @@ bool check_config(const Config& c, Diagnostics& diags) {
   const auto require = [&](bool ok, const std::string& text) { if (!ok) config_error(diags, text); };
   const auto power_of_two = [](uint32_t x) { return std::has_single_bit(x); };
   require(c.m > 0 && c.n > 0 && c.k > 0, fmt::format("m, n, k = {}, {}, {}: expected positive sizes", c.m, c.n, c.k));
-  for (int i = 0; i < 3; ++i) require(power_of_two(c.tile[i]) && c.tile[i] <= 512, fmt::format("tile {}x{}x{}: expected powers of two up to 512", c.tile[0], c.tile[1], c.tile[2]));
+  require(std::all_of(c.tile.begin(), c.tile.end(), [&](uint32_t extent) { return power_of_two(extent) && extent <= 512; }),
+          fmt::format("tile {}x{}x{}: expected powers of two up to 512", c.tile[0], c.tile[1], c.tile[2]));
   require(c.stages >= 1 && c.stages <= 16, fmt::format("stages {}: expected 1 to 16", c.stages));
   require(c.swizzle == "none" || c.swizzle == "padded" || c.swizzle == "xor", fmt::format("swizzle '{}': expected none, padded or xor", c.swizzle));
   require(c.layout == "tn" || c.layout == "nn" || c.layout == "nt" || c.layout == "tt", fmt::format("layout '{}': expected tn, nn, nt or tt", c.layout));
@@ -103,26 +104,66 @@ const std::vector<std::string>& styles() {
 }
 
 bool is_mma_sync_style(const std::string& style) { return style == "volta" || style == "turing" || style == "ampere"; }
-uint32_t default_stages(const std::string& style) { return style == "volta" || style == "turing" ? 2 : 3; }
+
+uint32_t default_stages(const std::string& style, uint32_t sm) {
+  constexpr uint32_t kCpAsync = 80;  // PTX ISA, cp.async: "requires sm_80 or higher"
+  if (style == "volta" || style == "turing") return 2;  // the next tile waits in registers
+  if (style == "simt") return 2;
+  if (style == "wmma" && sm < kCpAsync) return 1;
+  return 3;
+}
+
+// Fragment loads of mma.sync address 16-byte pieces freely; wmma.load and the scalar kernel walk rows.
+std::string default_swizzle(const std::string& style) { return is_mma_sync_style(style) ? "xor" : "none"; }
 
 uint32_t swizzled_row(const std::string& dtype) {
   const auto type = blackwell_type(dtype);  // knows every type that TMA styles take
   return type ? 128 * 8 / type->bits : 64;
 }
 
-Program generate(const Config& config, Diagnostics& diags) {
-  if (!config.emulate.empty() && config.style != "ampere") {
-    config_error(diags, fmt::format("emulation {}: the ampere style has it, not {}", config.emulate, config.style));
+namespace {
+
+/// What the style would leave out without a word.
+bool check_left_out(const Config& c, Diagnostics& diags) {
+  const uint32_t before = diags.error_count();
+  const Config plain;
+  const std::string& s = c.style;
+  const bool hopper = is_hopper_style(s), tma = hopper || is_blackwell_style(s);
+  const bool persistent = s == "hopper-cooperative" || s == "hopper-pingpong" || s == "blackwell-ws";
+  const auto only = [&](bool taken, bool given, const std::string& option, const std::string& whose) {
+    if (given && !taken) config_error(diags, fmt::format("{} is for {}; {} does not take it", option, whose, s));
+  };
+  const char *kWithTma = "the Hopper and Blackwell styles", *kPersistent = "the persistent styles hopper-cooperative, hopper-pingpong and blackwell-ws";
+  if (tma && !c.swizzle.empty() && c.swizzle != default_swizzle(s)) config_error(diags, fmt::format("--swizzle {} is for simt volta turing ampere wmma; {} uses TMA's swizzle", c.swizzle, s));
+  only(!tma && s != "simt", c.warps != plain.warps, "--warps", "volta turing ampere wmma");
+  only(tma, c.cluster != plain.cluster, "--cluster", kWithTma);
+  only(tma, c.out != plain.out, "--out", kWithTma);
+  only(tma, c.epilogue != plain.epilogue, "--epilogue", kWithTma);
+  only(s == "hopper-ws", c.consumers != plain.consumers, "--consumers", "hopper-ws");
+  only(tma, c.promote, "--promote", "the Hopper styles");  // why tcgen05 needs none is said by its own check
+  only(hopper && s != "hopper-tma", c.setmaxnreg != plain.setmaxnreg, "--setmaxnreg", "hopper-ws, hopper-cooperative and hopper-pingpong");
+  only(persistent, c.raster != plain.raster, "--raster", kPersistent);
+  only(persistent, c.group != plain.group, "--raster-group", kPersistent);
+  if (!c.emulate.empty() && s != "ampere") config_error(diags, fmt::format("emulation {}: the ampere style has it, not {}", c.emulate, s));
+  return diags.error_count() == before;
+}
+
+}  // namespace
+
+Program generate(const Config& given, Diagnostics& diags) {
+  if (std::find(styles().begin(), styles().end(), given.style) == styles().end()) {
+    config_error(diags, fmt::format("style '{}': expected {}", given.style, fmt::join(styles(), ", ")));
     return {};
   }
+  if (!check_left_out(given, diags)) return {};
+  Config config = given;
+  if (config.swizzle.empty()) config.swizzle = default_swizzle(config.style);
   if (is_hopper_style(config.style)) return generate_hopper(config, diags);
   if (is_blackwell_style(config.style)) return generate_blackwell(config, diags);
   if (!check_config(config, diags)) return {};
   if (is_mma_sync_style(config.style)) return generate_mma_sync(config, diags);
   if (config.style == "wmma") return generate_wmma(config, diags);
-  if (config.style == "simt") return generate_simt(config, diags);
-  config_error(diags, fmt::format("style '{}': expected {}", config.style, fmt::join(styles(), ", ")));
-  return {};
+  return generate_simt(config, diags);
 }
 
 }  // namespace tcsim::gemm

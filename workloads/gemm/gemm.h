@@ -42,7 +42,7 @@ struct Config {
   std::array<uint32_t, 3> tile{128, 128, 32};
   std::array<uint32_t, 2> warps{0, 0};  // warps along M and N; 0: chosen from the tile
   uint32_t stages = 3;
-  std::string swizzle = "xor";  // none, padded, xor
+  std::string swizzle = "";     // none, padded, xor; empty: the style's own. Styles with TMA take its 128-byte swizzle and none of these
   std::string dtype = "f16";    // f16 bf16 tf32 s8 u8 e4m3 e5m2, f32 (simt, emulated), mxfp8 mxfp4 nvfp4 (Blackwell styles)
   std::string acc = "f32";      // f32, f16 (f16 only), s32 (s8, u8)
   std::string layout = "tn";    // BLAS letters for A and B: t = K-major for A, n = K-major for B
@@ -88,7 +88,8 @@ struct Program {
   uint32_t scale_block = 0;  // elements of K that share a factor
 };
 
-/// Errors (kind launch-mismatch, no place) say which parameter cannot be and what could.
+/// Errors (kind launch-mismatch, no place) say which parameter cannot be and what could. A parameter that the style would leave out, and
+/// that is not at its default, is an error too.
 Program generate(const Config& config, Diagnostics& diags);
 
 /// Names of the styles, oldest machine first.
@@ -96,8 +97,10 @@ const std::vector<std::string>& styles();
 bool is_mma_sync_style(const std::string& style);
 bool is_hopper_style(const std::string& style);
 bool is_blackwell_style(const std::string& style);
-/// Stages that a style takes when nobody asks for others.
-uint32_t default_stages(const std::string& style);
+/// Stages that a style takes when nobody asks for others; the target decides where copies need cp.async.
+uint32_t default_stages(const std::string& style, uint32_t sm = 80);
+/// Layout in shared memory when nobody asks for another.
+std::string default_swizzle(const std::string& style);
 /// Elements of K in 128 bytes, the widest swizzled row: K of a tile unless there is a reason for another.
 uint32_t swizzled_row(const std::string& dtype);
 

@@ -61,7 +61,7 @@ std::vector<Config> blackwell() {
       for (const char* epilogue : {"tma", "direct"}) add({.style = style, .tile = {128, 128, swizzled_row(dtype)}, .dtype = dtype, .epilogue = epilogue});
     for (const char* layout : {"nn", "nt", "tt"}) add({.style = style, .tile = {128, 128, 64}, .layout = layout});
     add({.style = style, .tile = {128, 256, 64}, .stages = 4, .out = "f32"});
-    add({.style = style, .tile = {128, 64, 128}, .stages = 1, .raster = "n"});
+    add({.style = style, .tile = {128, 64, 128}, .stages = 1, .raster = style == std::string("blackwell-ws") ? "n" : "m"});
   }
   for (const char* dtype : {"f16", "mxfp8", "nvfp4"}) add({.style = "blackwell-ws", .tile = {128, 128, swizzled_row(dtype)}, .dtype = dtype, .cluster = {2, 1}});
   return list;
@@ -89,7 +89,7 @@ std::vector<Config> hopper() {
         add({.style = style, .tile = {128, 128, bytes / (dtype[0] == 't' ? 4 : dtype[1] == '1' || dtype[0] == 'b' ? 2 : 1)}, .stages = 2, .dtype = dtype});
     for (const char* out : {"f32", "bf16", "f16"}) add({.style = style, .tile = {128, 64, 128}, .dtype = "e4m3", .out = out, .promote = true});
     for (const char* layout : {"nn", "nt", "tt"}) add({.style = style, .tile = {128, 128, 64}, .layout = layout, .cluster = {2, 1}});
-    add({.style = style, .tile = {128, 128, 64}, .setmaxnreg = false, .raster = "n"});
+    add({.style = style, .tile = {128, 128, 64}, .setmaxnreg = false, .raster = style == "hopper-cooperative" || style == "hopper-pingpong" ? "n" : "m"});
   }
   return list;
 }

@@ -56,6 +56,26 @@ TEST(Gemm, BadConfigurationsSayWhat) {
   EXPECT_NE(first({.dtype = "e4m3", .sm = 80}).find("sm_89"), std::string::npos);
 }
 
+// What a style would leave out is refused, so that a comparison of two values cannot compare a kernel with itself.
+TEST(Gemm, OptionsThatAStyleDoesNotTake) {
+  const auto errors = [](const Config& c) {
+    Diagnostics diags;
+    generate(c, diags);
+    std::string out;
+    for (const Diagnostic& each : diags.all()) out += each.text + "\n";
+    return out;
+  };
+  EXPECT_EQ(errors({.style = "hopper-tma", .tile = {128, 128, 64}, .swizzle = "xor"}), "--swizzle xor is for simt volta turing ampere wmma; hopper-tma uses TMA's swizzle\n");
+  EXPECT_EQ(errors({.style = "hopper-tma", .tile = {128, 128, 64}, .swizzle = "none"}), "");
+  EXPECT_EQ(errors({.cluster = {2, 1}, .out = "f32"}), "--cluster is for the Hopper and Blackwell styles; ampere does not take it\n--out is for the Hopper and Blackwell styles; ampere does not take it\n");
+  for (const char* style : {"ampere", "hopper-cooperative", "blackwell"}) EXPECT_NE(errors({.style = style, .consumers = 2}).find("--consumers is for hopper-ws"), std::string::npos) << style;
+  EXPECT_NE(errors({.promote = true}).find("--promote is for the Hopper styles; ampere does not take it"), std::string::npos);
+  EXPECT_NE(errors({.style = "hopper-ws", .tile = {128, 128, 64}, .warps = {2, 2}}).find("--warps is for volta turing ampere wmma"), std::string::npos);
+  EXPECT_NE(errors({.style = "hopper-ws", .tile = {128, 128, 64}, .raster = "n"}).find("--raster is for the persistent styles"), std::string::npos);
+  EXPECT_NE(errors({.style = "hopper-tma", .tile = {128, 128, 64}, .setmaxnreg = false}).find("--setmaxnreg is for hopper-ws"), std::string::npos);
+  EXPECT_EQ(errors({.tile = {100, 100, 32}}), "tile 100x100x32: expected powers of two up to 512\n");
+}
+
 Program sound(const Config& config) {
   Diagnostics diags;
   Program program = generate(config, diags);

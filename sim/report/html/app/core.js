@@ -14,7 +14,9 @@ function el(tag, attributes = {}, ...children) {
 
 const count = (value) => Number(value).toLocaleString('en-US', {maximumFractionDigits: 0});
 const number = (value) => Number(value).toLocaleString('en-US', {maximumSignificantDigits: 4});
-const share = (value) => `${(value * 100).toFixed(value >= 0.9995 ? 0 : 1)} %`;
+// Rounds as the text report does, ties to even: toFixed takes 6.25 to 6.3, and among doubles only quarters are ties.
+const tenths = (percent) => (percent * 4 % 4 === 1 ? percent - 0.05 : percent).toFixed(1);
+const share = (value) => `${value >= 0.9995 ? (value * 100).toFixed(0) : tenths(value * 100)} %`;
 const sum = (values) => values.reduce((a, b) => a + b, 0);
 const unique = (values) => [...new Set(values)];
 
