@@ -2,6 +2,7 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <numeric>
@@ -43,14 +44,16 @@ std::string text_of(const BanksCommand& c, const layout::AccessPattern& p, const
   std::string out = fmt::format("{}{}: {} wavefronts, ideal {}, conflicts {}\n", c.access, p.swizzle.bits ? fmt::format(", {}", layout::describe(p.swizzle, p.element_bytes)) : "",
                                 s.now.total, s.now.ideal, s.now.conflicts());
   for (const layout::BankMeeting& m : s.meetings)
-    out += fmt::format("  bank {:>2}: {}-way, lanes {} in different words{}\n", m.bank, m.lanes.size(), fmt::join(m.lanes, ", "),
-                       m.others == 0 ? "" : fmt::format(" (and {} more bank{} with conflicts among these lanes)", m.others, m.others == 1 ? "" : "s"));
+    out += fmt::format("  bank {:>2}: {}-way, lanes {} in different words\n", m.bank, m.lanes.size(), fmt::join(m.lanes, ", "));
   if (s.now.conflicts() == 0)
     out += "The addresses are clean. A hardware counter above zero then shows arbitration with other accesses; the counters that go by addresses are\n"
            "smsp__sass_l1tex_data_bank_conflicts_pipe_lsu_mem_shared_op_{ldsm,stsm,ldgsts,st}.\n";
   else if (s.proposals.empty()) out += "No swizzle or padding of up to 128 bytes removes all conflicts.\n";
   for (const layout::Proposal& proposal : s.proposals)
     out += fmt::format("Without conflicts: {}\n  -> {} wavefronts, ideal {}, conflicts {}\n", proposal.text, proposal.after.total, proposal.after.ideal, proposal.after.conflicts());
+  uint32_t more = 0;
+  for (const layout::BankMeeting& m : s.meetings) more = std::max(more, m.others);
+  if (more > 0) out += fmt::format("Each line names the worst bank of the lanes that are served together; up to {} more bank{} of theirs ha{} conflicts too.\n", more, more == 1 ? "" : "s", more == 1 ? "s" : "ve");
   return out;
 }
 

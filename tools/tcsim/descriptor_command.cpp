@@ -158,6 +158,7 @@ int run(const DescriptorCommand& c) {
   Answer answer;
   if (c.bits.empty() && c.idesc.empty()) return usage_error("descriptor needs a 64-bit matrix descriptor or --idesc");
   if (c.wgmma && c.tcgen05) return usage_error("--wgmma and --tcgen05 exclude each other");
+  if (c.box_rows && (c.tma_swizzle.empty() || c.bits.empty())) return usage_error("--box-rows needs a matrix descriptor and --tma-swizzle");
   bool tcgen05 = c.tcgen05;
   if (!c.arch.empty()) {
     const auto machine = cfg::load_machine(c.arch, {}, diags);

@@ -19,6 +19,12 @@ std::string counted(const std::string& access) {
   return fmt::format("{} {} {}", j.at("wavefronts").get<int>(), j.at("wavefronts_ideal").get<int>(), j.at("conflicts").get<int>());
 }
 
+// Rows of 128 B: the 16 bytes of eight lanes lie in banks 0 to 3.
+TEST(BanksCommand, CountsOtherBanks) {
+  expect_says(run("banks --access ldmatrix.x4 --row-bytes 128").out, "up to 3 more banks of theirs have conflicts too");
+  EXPECT_EQ(run("banks --access ldmatrix.x4 --row-bytes 80").out.find("more bank"), std::string::npos);
+}
+
 // CUTLASS #3172; NVIDIA forum 359822: 283,023,360 / 8,844,480 = 32 wavefronts an instruction, 35,377,920 / 8,844,480 = 4; cuda-oxide #544.
 TEST(BanksCommand, PublicReports) {
   EXPECT_EQ(counted("ldmatrix.x4.trans --row-bytes 256 --swizzle 3,3,4"), "4 4 0");
@@ -172,6 +178,7 @@ TEST(DescriptorCommand, HexadecimalOnly) {
 TEST(DescriptorCommand, BadInput) {
   EXPECT_EQ(run("descriptor").code, 2);
   EXPECT_EQ(run("descriptor 0x4000004000010000 --wgmma --tcgen05").code, 2);
+  EXPECT_EQ(run("descriptor 0x4000004000010000 --box-rows 64").code, 2);
   EXPECT_EQ(run("descriptor abc").code, 1);
   EXPECT_EQ(run("descriptor 0x4000004000010000 --arch a100").code, 1);
   EXPECT_EQ(run("descriptor 0x4000004000010000 --type f64").code, 1);
