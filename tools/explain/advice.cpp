@@ -9,6 +9,28 @@
 namespace tcsim::explain {
 namespace {
 
+/// Loads that come late: what asks for them earlier. no_stages: why more stages do not.
+std::string ask_earlier(const std::string& no_stages) {
+  return no_stages.empty() ? "more stages in shared memory, a longer K of the tile, or more CTAs on an SM" : fmt::format("a longer K of the tile, or more CTAs on an SM ({})", no_stages);
+}
+
+/// What holds for a generated GEMM alone; "": what holds for any kernel.
+std::string advice_for(LimitId id, const gemm::Config& gemm, const cfg::Machine& machine) {
+  const std::string no_stages = why_no_more_stages(gemm, machine);
+  switch (id) {
+    case LimitId::data_in_time: return "ask for data earlier: " + ask_earlier(no_stages);
+    case LimitId::dram_latency:
+      return no_stages.empty() ? "" : fmt::format("cold data comes late: order CTAs so that neighbours share operands in L2 (rasterisation); {}", no_stages);
+    case LimitId::l2_latency: return no_stages.empty() ? "" : fmt::format("have more data in flight: larger tiles, more CTAs on an SM; {}", no_stages);
+    case LimitId::stores: {
+      const bool tma = (gemm::is_hopper_style(gemm.style) || gemm::is_blackwell_style(gemm.style)) && gemm.epilogue == "tma";
+      if (!tma) return "";
+      return persistent_style(gemm.style) ? "write less: a narrower type of C" : "write less: a narrower type of C; or let the TMA stores overlap the next tile: a persistent style";
+    }
+    default: return "";
+  }
+}
+
 /// What holds for any kernel.
 std::string_view general_advice(LimitId id) {
   switch (id) {
@@ -28,13 +50,16 @@ std::string_view general_advice(LimitId id) {
     case LimitId::registers: return "fewer registers a thread (a smaller tile a warp, --regs), so that another CTA fits";
     case LimitId::shared_capacity: return "less shared memory a CTA (fewer stages, a smaller tile), so that another CTA fits";
     case LimitId::stores: return "write less: a narrower type of C, or through shared memory with TMA stores that overlap the next tile";
-    case LimitId::tensor_pipe: return "the tensor cores are busy: only fewer or cheaper products help (a narrower type, structured sparsity, the newer matrix instructions of the machine)";
+    case LimitId::tensor_pipe: return "products wait for the tensor cores: only fewer or cheaper products help (a narrower type, structured sparsity, the newer matrix instructions of the machine)";
   }
   return {};
 }
 
-/// "--stages" of "--stages 4".
-std::string_view name_of(const Remedy& remedy) { return std::string_view(remedy.option).substr(0, remedy.option.find(' ')); }
+/// Both are of the same kind, so that one is told: the same style, or the same option in the same direction.
+bool same_kind(const Remedy& a, const Remedy& b, const gemm::Config& now) {
+  const auto name = [](const Remedy& r) { return std::string_view(r.option).substr(0, r.option.find(' ')); };
+  return name(a) == name(b) && a.config.style == b.config.style && (a.config.stages < now.stages) == (b.config.stages < now.stages);
+}
 
 /// What an SM has to have under way for loads that come in time: latency times rate (Little's law).
 std::string in_flight(const Study& study, double cycles, const cfg::Machine& machine) {
@@ -44,20 +69,9 @@ std::string in_flight(const Study& study, double cycles, const cfg::Machine& mac
   return fmt::format("; at that pace an SM has about {:.0f} KB under way ({:.0f} cycles from DRAM x {:.0f} B a cycle)", std::ceil(rate * cold_load_cycles(machine) / 1024), cold_load_cycles(machine), rate);
 }
 
-/// What the grid of the busiest launch leaves idle: its CTAs over the SMs, 1 when every SM has one.
-double share_of_sms(const Study& study, const cfg::Machine& machine) {
-  double share = 1;
-  for (const sim::Report& report : study.base.reports) {
-    const auto& g = report.launch.grid;
-    share = std::min(share, static_cast<double>(uint64_t{g[0]} * g[1] * g[2]) / machine.chip.sms);
-  }
-  return share;
-}
-
 std::optional<Advice> few_ctas(const Study& study, const gemm::Config* gemm, const cfg::Machine& machine) {
-  const double share = share_of_sms(study, machine);
-  if (share >= 1) return std::nullopt;
-  Advice advice{nullptr, "too few CTAs", fmt::format("CTAs for {:.0f} % of the {} SMs: smaller tiles, or K split over CTAs and added up at the end (split-K)", 100 * share, machine.chip.sms)};
+  if (study.ctas >= study.sms) return std::nullopt;
+  Advice advice{nullptr, "too few CTAs", fmt::format("{} for {} SMs: smaller tiles, or K split over CTAs and added up at the end (split-K)", study.ctas, study.sms)};
   if (gemm != nullptr) advice.remedies = more_ctas(*gemm, machine);
   return advice;
 }
@@ -73,13 +87,14 @@ std::vector<Advice> advise(const Study& study, const gemm::Config* gemm, const c
       return std::find(included.begin(), included.end(), a.limit->id) != included.end();
     });
     if (told || study.gain(row.cycles) < kSmallGain) continue;
-    Advice advice{row.limit, std::string(row.limit->name), std::string(general_advice(row.limit->id))};
+    Advice advice{row.limit, std::string(row.limit->name), gemm != nullptr ? advice_for(row.limit->id, *gemm, machine) : ""};
+    if (advice.text.empty()) advice.text = general_advice(row.limit->id);
     if (row.limit->id == LimitId::data_in_time) advice.text += in_flight(study, row.cycles, machine);
     if (gemm != nullptr) advice.remedies = remedies_of(row.limit->id, row.cycles, *gemm, study, machine);
     // The same option for two limits is told once, where it gains more.
     std::erase_if(advice.remedies, [&](const Remedy& remedy) {
       return std::any_of(out.begin(), out.end(), [&](const Advice& other) {
-        return std::any_of(other.remedies.begin(), other.remedies.end(), [&](const Remedy& r) { return name_of(r) == name_of(remedy); });
+        return std::any_of(other.remedies.begin(), other.remedies.end(), [&](const Remedy& r) { return same_kind(r, remedy, *gemm); });
       });
     });
     out.push_back(std::move(advice));
@@ -93,6 +108,14 @@ void try_advice(std::vector<Advice>& advice, const cfg::Machine& machine, const 
   for (Advice& each : advice)
     for (Remedy& remedy : each.remedies) remedies.push_back(&remedy);
   try_remedies(remedies, machine, options);
+}
+
+const Remedy* best_tried(const std::vector<Advice>& advice) {
+  const Remedy* best = nullptr;
+  for (const Advice& each : advice)
+    for (const Remedy& remedy : each.remedies)
+      if (remedy.simulated_cycles > 0 && (best == nullptr || remedy.simulated_cycles < best->simulated_cycles)) best = &remedy;
+  return best;
 }
 
 std::vector<std::string> remarks(const Study& study, const cfg::Machine& machine) {

@@ -20,6 +20,9 @@ std::vector<Advice> advise(const Study& study, const gemm::Config* gemm, const c
 /// Times the remedies, options.jobs of them side by side.
 void try_advice(std::vector<Advice>& advice, const cfg::Machine& machine, const StudyOptions& options);
 
+/// The remedy whose simulated time is least, be it more than the kernel's own; nullptr: none was simulated.
+const Remedy* best_tried(const std::vector<Advice>& advice);
+
 /// Remarks on the launch: what launch and drain take, a last wave that leaves SMs idle.
 std::vector<std::string> remarks(const Study& study, const cfg::Machine& machine);
 

@@ -144,7 +144,8 @@ std::vector<Limit> make_limits() {
                  .lifts = {{{"limits.smem_bytes", To::many}, {"limits.l1_smem_bytes", To::many}, {"limits.smem_carveouts_bytes", To::many}}}});
   all.push_back({.id = L::stores, .name = "stores of the result", .meaning = "writes to global memory cost nothing below the SM",
                  .lifts = {{{"tma.store_cycles", To::zero}, {"tma.store_bytes_per_cycle", To::infinite}}, {.stores = true}}});
-  all.push_back({.id = L::tensor_pipe, .name = "tensor pipe", .meaning = "tensor cores twice as fast", .lifts = {tensor_pipe()}});
+  all.push_back({.id = L::tensor_pipe, .name = "tensor pipe", .meaning = "tensor cores twice as fast", .lifts = {tensor_pipe()},
+                 .needs = {sim::Counter::pipe_tensor, sim::Counter::pipe_tensor_hmma, sim::Counter::pipe_tensor_imma}});
   return all;
 }
 

@@ -39,7 +39,10 @@ std::string tile_option(const Config& c) { return fmt::format("--tile {}x{}x{}",
 /// Registers hold the next tile whatever the stages in shared memory, which save a barrier only.
 bool holds_next_in_registers(const Config& c) { return c.style == "volta" || c.style == "turing"; }
 
-bool persistent_style(const Config& c) { return c.style == "hopper-cooperative" || c.style == "hopper-pingpong" || c.style == "blackwell-ws"; }
+uint32_t k_steps(const Config& c) { return (c.k + c.tile[2] - 1) / c.tile[2]; }
+
+/// Stages that can all be under way: the loads of a persistent style run ahead into the next tile.
+uint32_t useful_stages(const Config& c) { return persistent_style(c.style) ? UINT32_MAX : k_steps(c); }
 
 class Remedies {
  public:
@@ -52,7 +55,10 @@ class Remedies {
       case LimitId::data_in_time:
         stages(!holds_next_in_registers(config_));
         if (out_.empty()) specialised();
+        if (out_.empty() || out_.front().config.stages <= config_.stages) persistent();
         break;
+      case LimitId::stores: persistent(); break;
+      case LimitId::shared_capacity: fewer_stages(); break;
       case LimitId::l2_latency: case LimitId::dram_latency: stages(false); break;
       case LimitId::dram_bandwidth: tile(), raster(); break;
       case LimitId::shared_bandwidth: tile(); break;
@@ -74,12 +80,13 @@ class Remedies {
     if (fits(config)) add(std::move(option), config);
   }
 
+  /// The other layout when conflicts are left in one.
   void swizzle() {
-    if (config_.swizzle != "none") return;
+    const std::string now = config_.swizzle.empty() ? gemm::default_swizzle(config_.style) : config_.swizzle;
     Config config = config_;
     for (const char* layout : {"xor", "padded"}) {
       config.swizzle = layout;
-      if (fits(config)) return add(fmt::format("--swizzle {}", layout), config, true);
+      if (layout != now && fits(config)) return add(fmt::format("--swizzle {}", layout), config, now == "none");
     }
   }
 
@@ -88,14 +95,14 @@ class Remedies {
   uint32_t stages_wanted(const Fit& now) const {
     double exposed = study_.outside_cycles();
     for (const LaunchTime& launch : study_.base.launches) exposed += launch.exposed_cycles;
-    const double k_steps = std::ceil(static_cast<double>(config_.k) / config_.tile[2]);
     const double rounds = std::ceil(static_cast<double>(tiles_of(config_)) / (static_cast<double>(machine_.chip.sms) * now.ctas_per_sm));
-    const double step = std::max(1.0, (predicted_ - exposed) / (k_steps * rounds));
+    const double step = std::max(1.0, (predicted_ - exposed) / (k_steps(config_) * rounds));
     // TMA: a stage is refilled only when the products of the next one are under way.
     const bool tma = gemm::is_hopper_style(config_.style) || gemm::is_blackwell_style(config_.style);
     const double least = std::max(config_.stages + 1.0, tma ? 3.0 : 2.0);
     const double wanted = 1 + std::ceil((cold_load_cycles(machine_) + now.stage_bytes / machine_.l1.fill_bytes_per_cycle) / step);
-    return static_cast<uint32_t>(std::clamp(wanted, least, std::max(least, k_steps)));
+    const double most = std::min<double>(useful_stages(config_), std::max<double>(least, k_steps(config_)));
+    return static_cast<uint32_t>(std::clamp(wanted, std::min(least, most), most));
   }
 
   /// Without giving up a CTA on the SM if that can be.
@@ -113,6 +120,26 @@ class Remedies {
       break;
     }
     if (any) add(fmt::format("--stages {}", any->stages), *any, whole);
+  }
+
+  /// As many as still fit with another CTA on the SM.
+  void fewer_stages() {
+    const auto now = fit_of(config_, machine_);
+    Config config = config_;
+    while (now && --config.stages > 0)
+      if (const auto then = fit_of(config, machine_); then && then->resident(machine_) > now->resident(machine_)) return add(fmt::format("--stages {}", config.stages), config);
+  }
+
+  /// The store of a tile overlaps with the next one: an SM has to have several.
+  void persistent() {
+    if (persistent_style(config_.style)) return;
+    Config config = config_;
+    config.style = gemm::is_hopper_style(config.style) ? "hopper-cooperative" : config.style == "blackwell" ? "blackwell-ws" : "";
+    config.consumers = 0;
+    const bool told = std::any_of(out_.begin(), out_.end(), [&](const Remedy& r) { return r.config.style == config.style; });
+    if (config.style.empty() || told || tiles_of(config) <= machine_.chip.sms) return;
+    while (!fits(config) && config.stages > 1) --config.stages;
+    add_if_fits(fmt::format("--style {}", config.style) + (config.stages != config_.stages ? fmt::format(" --stages {}", config.stages) : ""), config);
   }
 
   /// Twice as many rows or columns a tile, whichever are fewer, as long as every SM still gets one.
@@ -144,7 +171,7 @@ class Remedies {
   }
 
   void raster() {
-    if (!persistent_style(config_)) return;
+    if (!persistent_style(config_.style)) return;
     Config config = config_;
     config.raster = config_.raster == "m" ? "n" : "m";
     add_if_fits(fmt::format("--raster {}", config.raster), config);
@@ -196,6 +223,18 @@ Subject subject_of(const Config& config, const cfg::Machine& machine, Diagnostic
   return subject;
 }
 
+bool persistent_style(const std::string& style) { return style == "hopper-cooperative" || style == "hopper-pingpong" || style == "blackwell-ws"; }
+
+std::string why_no_more_stages(const Config& gemm, const cfg::Machine& machine) {
+  if (holds_next_in_registers(gemm)) return fmt::format("more stages bring none: the {} style holds one tile ahead, in registers", gemm.style);
+  if (gemm.stages >= useful_stages(gemm)) return fmt::format("more stages bring none: K has {} steps, all of them under way", k_steps(gemm));
+  Config config = gemm;
+  ++config.stages;
+  Diagnostics diags;
+  gemm::generate(tool::for_machine(config, machine), diags);
+  return diags.has_errors() ? fmt::format("the {} style takes {} at most", gemm.style, gemm.stages == 1 ? "one stage" : fmt::format("{} stages", gemm.stages)) : "";
+}
+
 std::vector<Remedy> remedies_of(LimitId limit, double predicted_cycles, const Config& gemm, const Study& study, const cfg::Machine& machine) {
   return Remedies(predicted_cycles, gemm, study, machine).of(limit);
 }
@@ -215,12 +254,15 @@ std::vector<Remedy> more_ctas(const Config& gemm, const cfg::Machine& machine) {
 }
 
 void try_remedies(const std::vector<Remedy*>& remedies, const cfg::Machine& machine, const StudyOptions& options) {
+  if (remedies.empty()) return;
   std::vector<std::function<void()>> jobs;
+  Tally tally(options.progress, remedies.size(), "runs with other options");
   for (Remedy* remedy : remedies)
-    jobs.push_back([remedy, &machine, &options] {
+    jobs.push_back([remedy, &machine, &options, &tally] {
       const tool::GemmTiming timing = tool::time_gemm(remedy->config, machine, {.threads = options.threads});
       remedy->simulated_cycles = timing.cycles;
       remedy->failure = timing.failure;
+      tally.one_more();
     });
   tool::run_jobs(jobs, options.jobs);
 }

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <mutex>
+#include <optional>
 
 #include "isa/ptx/load.h"
 #include "sim/gpu/gpu.h"
@@ -73,6 +73,13 @@ bool can_bind(const Limit& limit, const sim::CounterBlock& counters) {
   return limit.needs.empty() || std::any_of(limit.needs.begin(), limit.needs.end(), [&](sim::Counter c) { return counters[c] != 0; });
 }
 
+uint64_t ctas_of_longest(const Timing& timing) {
+  const auto longest = std::max_element(timing.launches.begin(), timing.launches.end(), [](const LaunchTime& a, const LaunchTime& b) { return a.cycles < b.cycles; });
+  if (longest == timing.launches.end()) return 0;
+  const auto& grid = timing.reports[static_cast<size_t>(longest - timing.launches.begin())].launch.grid;
+  return uint64_t{grid[0]} * grid[1] * grid[2];
+}
+
 /// A set of runs side by side, each told to `progress`.
 class Batch {
  public:
@@ -85,15 +92,13 @@ class Batch {
       const Timing timing = time_subject(subject_, machine_, &lifts, options_.threads, diags);
       failure = timing.failure;
       cycles = !failure.empty() ? base_.cycles() : keeps_roofs ? bounded_cycles(timing, base_, lifts.roofs) : timing.cycles();
-      if (!options_.progress) return;
-      const std::lock_guard lock(mutex_);
-      options_.progress(++done_, jobs_.size());
+      tally_->one_more();
     });
   }
-  void run() {
+  void run(std::string_view what) {
+    tally_.emplace(options_.progress, jobs_.size(), what);
     tool::run_jobs(jobs_, options_.jobs);
     jobs_.clear();
-    done_ = 0;
   }
 
  private:
@@ -102,8 +107,7 @@ class Batch {
   const Timing& base_;
   const StudyOptions& options_;
   std::vector<std::function<void()>> jobs_;
-  std::mutex mutex_;
-  uint64_t done_ = 0;
+  std::optional<Tally> tally_;
 };
 
 /// The best few against each other; more of them when none does much alone.
@@ -137,7 +141,7 @@ void run_pairs(Study& study, Batch& batch) {
     both += pair.second->lifts;
     batch.add(std::move(both), pair.first->keeps_roofs || pair.second->keeps_roofs, pair.cycles, failures[i]);
   }
-  batch.run();
+  batch.run("runs with two limits lifted");
   for (PairRow& pair : study.pairs) {
     const double apart = saved(study.rows, pair.first, base) + saved(study.rows, pair.second, base);
     pair.both_needed = base - pair.cycles > apart + kSmallGain * base;
@@ -183,7 +187,8 @@ double bounded_cycles(const Timing& timing, const Timing& base, const std::vecto
   return sum;
 }
 
-Timing time_subject(const Subject& subject, const cfg::Machine& machine, const Lifts* lifts, uint32_t threads, Diagnostics& diags) {
+Timing time_subject(const Subject& subject, const cfg::Machine& machine, const Lifts* lifts, uint32_t threads, Diagnostics& diags,
+                    const Progress& progress) {
   Timing out;
   auto file = launch::parse_launch_file(subject.launch_path, subject.launch_text, diags);
   const auto kernels = file ? launch::kernel_names(*file, subject.entry) : std::vector<std::string>{};
@@ -203,6 +208,7 @@ Timing time_subject(const Subject& subject, const cfg::Machine& machine, const L
   options.mode = sim::Mode::timing;
   options.threads = threads;
   if (lifts != nullptr) options.lifted = lifts->switches, options.compiled_for = &machine;
+  if (progress) options.progress = [&](const sim::SimOptions::Progress& p) { progress(p.ctas_done, p.ctas_total, "CTAs of the kernel as it is"); };
   for (const launch::BoundLaunch& bound : work.launches) {
     options.registers = given_registers(subject, *bound.kernel);
     const sim::SimResult result = sim::simulate(*module, *bound.kernel, bound.info, work.memory, simulated, options, diags);
@@ -246,18 +252,21 @@ void rank(std::vector<Row>& rows, double base_cycles) {
 
 Study run_study(const Subject& subject, const cfg::Machine& machine, const StudyOptions& options, Diagnostics& diags) {
   Study study;
-  study.base = time_subject(subject, machine, nullptr, options.threads, diags);
+  study.base = time_subject(subject, machine, nullptr, options.threads, diags, options.progress);
   if (!study.base.failure.empty()) return study;
+  study.ctas = ctas_of_longest(study.base);
+  study.sms = machine.chip.sms;
+  study.floor_keeps = &limit_of(can_bind(limit_of(LimitId::tensor_pipe), study.base.counters) ? LimitId::tensor_pipe : LimitId::arithmetic);
   Batch batch(subject, machine, study.base, options);
   for (const Limit& limit : limits()) study.rows.push_back({&limit, study.cycles(), can_bind(limit, study.base.counters)});
   std::string floor_failure;
   Lifts all;
   for (Row& row : study.rows) {
-    if (row.limit->id != LimitId::tensor_pipe) all += row.limit->lifts;
+    if (row.limit != study.floor_keeps) all += row.limit->lifts;
     if (row.run) batch.add(row.limit->lifts, row.limit->keeps_roofs, row.cycles, row.failure);
   }
   batch.add(std::move(all), false, study.floor_cycles, floor_failure);
-  batch.run();
+  batch.run("runs with a limit lifted");
   if (!floor_failure.empty()) study.floor_cycles = 0;
   rank(study.rows, study.cycles());
   run_pairs(study, batch);

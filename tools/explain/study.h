@@ -1,9 +1,10 @@
-// What binds a kernel: it is timed as it is, and again with one limit lifted at a time (limits.h). What a run gains is an upper bound:
-// lifting one limit for real seldom lifts it wholly, and something else may bind before.
+// What binds a kernel: it is timed as it is, and again with one limit lifted at a time (limits.h). What a run gains is an upper bound for
+// lifting that limit alone: a change of the kernel seldom lifts it wholly. One that lifts several at once (another tile) can bring more.
 //
 //   Study study = run_study(subject, machine, {.jobs = 2}, diags);   // study.rows: what would gain most first
 #pragma once
 #include <functional>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -52,8 +53,12 @@ double cold_load_cycles(const cfg::Machine& machine);
 /// the ordinary run.
 double bounded_cycles(const Timing& lifted, const Timing& base, const std::vector<Roof>& lifted_roofs);
 
+/// Told how many of what are done; one call at a time.
+using Progress = std::function<void(uint64_t done, uint64_t total, std::string_view what)>;
+
 /// Runs the subject's launches in timing mode. lifts: nullptr for the ordinary run.
-Timing time_subject(const Subject& subject, const cfg::Machine& machine, const Lifts* lifts, uint32_t threads, Diagnostics& diags);
+Timing time_subject(const Subject& subject, const cfg::Machine& machine, const Lifts* lifts, uint32_t threads, Diagnostics& diags,
+                    const Progress& progress = {});
 
 struct Row {
   const Limit* limit = nullptr;
@@ -73,9 +78,14 @@ struct Study {
   Timing base;
   std::vector<Row> rows;       // ranked
   std::vector<PairRow> pairs;  // most saved first
-  double floor_cycles = 0;     // everything lifted but the tensor pipe; 0: not known
+  double floor_cycles = 0;     // everything lifted but floor_keeps; 0: not known
+  const Limit* floor_keeps = nullptr;  // the tensor pipe, or the arithmetic pipes of a kernel without matrix instructions
   bool only_tensor_pipe = false;  // nothing else is worth lifting
+  uint64_t ctas = 0;           // of the longest launch
+  uint32_t sms = 0;            // of the machine
 
+  /// The limits are those of the SMs that work; when most have no CTA, that costs more than any of them.
+  bool most_sms_idle() const { return 2 * ctas < sms; }
   double cycles() const { return base.cycles(); }
   /// Launch and drain.
   double outside_cycles() const;
@@ -89,7 +99,27 @@ constexpr double kSmallGain = 0.05;
 struct StudyOptions {
   uint32_t jobs = 1;     // runs side by side
   uint32_t threads = 1;  // of each
-  std::function<void(uint64_t done, uint64_t total)> progress{};
+  Progress progress{};
+};
+
+/// Counts runs that end side by side.
+class Tally {
+ public:
+  Tally(const Progress& progress, uint64_t total, std::string_view what) : progress_(progress), total_(total), what_(what) { tell(); }
+  void one_more() {
+    const std::lock_guard lock(mutex_);
+    ++done_;
+    tell();
+  }
+
+ private:
+  void tell() const {
+    if (progress_) progress_(done_, total_, what_);
+  }
+  const Progress& progress_;
+  uint64_t done_ = 0, total_;
+  std::string_view what_;
+  std::mutex mutex_;
 };
 
 /// Errors of the ordinary run go to diags; the study is then empty.

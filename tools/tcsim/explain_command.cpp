@@ -27,7 +27,14 @@ int usage(const ExplainCommand& c) {
   if (const int code = check_style(c.gemm); code != kSuccess) return code;
   if (c.kernel.empty() && c.gemm.config.style.empty()) return usage_error("explain needs a KERNEL with --launch, or --style for a generated GEMM");
   if (!c.kernel.empty() && !c.gemm.config.style.empty()) return usage_error("explain takes a KERNEL or --style, not both");
-  if (!c.kernel.empty() && c.launch.empty()) return usage_error("explain KERNEL needs --launch (tcsim run KERNEL prints one to fill in)");
+  if (!c.kernel.empty() && c.launch.empty()) {
+    Diagnostics diags;  // a file that is not there is the first thing to know
+    if (!launch::read_kernel_file(c.kernel, diags)) {
+      print_diagnostics(diags, c.options().quiet);
+      return exit_code(diags, c.options().strict);
+    }
+    return usage_error("explain KERNEL needs --launch (tcsim run KERNEL prints one to fill in)");
+  }
   if (c.gemm.machines().size() != 1) return usage_error("explain takes one machine");
   if (c.options().mode != "timing") return usage_error("explain runs in timing mode only");
   for (const auto& [value, name] : {std::pair{&c.options().html, "--html"}, {&c.options().ncu_csv, "--ncu-csv"}, {&c.options().timeline, "--timeline"}})
@@ -62,7 +69,7 @@ void explain_subject(const ExplainCommand& command, const explain::Subject& subj
   explain::StudyOptions options;
   options.jobs = command.jobs != 0 ? command.jobs : std::max(1u, std::thread::hardware_concurrency());
   options.threads = command.options().threads;
-  options.progress = [&progress](uint64_t done, uint64_t total) { progress.update_items(done, total, "runs"); };
+  options.progress = [&progress](uint64_t done, uint64_t total, std::string_view what) { progress.update_items(done, total, what); };
   explain::Explanation out;
   out.arch = machine.name;
   out.command = invocation.command;
@@ -80,10 +87,10 @@ int run(const ExplainCommand& command, const Invocation& invocation) {
   if (const int code = usage(command); code != kSuccess) return code;
   gemm::Config config;
   const bool generated = command.kernel.empty();
-  if (generated)
-    if (const int code = resolve(command.gemm, command.gemm.config.style, config); code != kSuccess) return code;
   Diagnostics diags;
   const auto machine = load_machine(command.options(), diags);
+  if (generated && machine)
+    if (const int code = resolve(command.gemm, command.gemm.config.style, config, machine->chip.sm); code != kSuccess) return code;
   check_writable(command.options().json, diags);
   std::optional<explain::Subject> subject;
   if (!diags.has_errors()) subject = read_subject(command, *machine, config, diags);
