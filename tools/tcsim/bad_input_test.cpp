@@ -242,6 +242,9 @@ TEST_F(BadInput, UsageErrorsAreTwo) {
 TEST_F(BadInput, UnknownWordsNameTheNearest) {
   EXPECT_THAT(box_.run("gem").err, HasSubstr("there is no verb 'gem'; did you mean 'gemm'?"));
   EXPECT_THAT(box_.run("help explian").err, HasSubstr("there is no verb 'explian'; did you mean 'explain'?"));
+  const Outcome missing = box_.run("explain nope.ptx");
+  EXPECT_EQ(missing.code, 1);
+  EXPECT_THAT(missing.err, HasSubstr("nope.ptx: error: cannot read the file"));
   const Outcome option = box_.run("gemm --stage 3");
   EXPECT_EQ(option.code, 2);
   EXPECT_THAT(option.err, HasSubstr("gemm has no option --stage; did you mean '--stages'?"));
