@@ -18,6 +18,10 @@ std::string ask_earlier(const std::string& no_stages) {
 std::string advice_for(LimitId id, const gemm::Config& gemm, const cfg::Machine& machine) {
   const std::string no_stages = why_no_more_stages(gemm, machine);
   switch (id) {
+    case LimitId::bank_conflicts: {
+      const std::string layout = gemm.swizzle.empty() ? gemm::default_swizzle(gemm.style) : gemm.swizzle;
+      return layout == "none" ? "" : fmt::format("some are left in the {} layout: the other one, or a tile of another shape", layout);
+    }
     case LimitId::data_in_time: return "ask for data earlier: " + ask_earlier(no_stages);
     case LimitId::dram_latency:
       return no_stages.empty() ? "" : fmt::format("cold data comes late: order CTAs so that neighbours share operands in L2 (rasterisation); {}", no_stages);

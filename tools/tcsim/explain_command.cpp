@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include <memory>
-#include <mutex>
+#include <optional>
 #include <thread>
 
 #include "tools/explain/writers.h"
@@ -65,11 +65,17 @@ std::optional<explain::Subject> read_subject(const ExplainCommand& command, cons
 
 void explain_subject(const ExplainCommand& command, const explain::Subject& subject, const gemm::Config* config, const cfg::Machine& machine,
                      const Invocation& invocation, Diagnostics& diags) {
-  ProgressLine progress(!command.options().quiet);
+  // A line for each kind of runs: the time left is that of the kind.
+  std::optional<ProgressLine> progress;
+  std::string_view shown;
   explain::StudyOptions options;
   options.jobs = command.jobs != 0 ? command.jobs : std::max(1u, std::thread::hardware_concurrency());
   options.threads = command.options().threads;
-  options.progress = [&progress](uint64_t done, uint64_t total, std::string_view what) { progress.update_items(done, total, what); };
+  options.progress = [&](uint64_t done, uint64_t total, std::string_view what) {
+    if (!progress || what != shown) progress.emplace(!command.options().quiet);
+    shown = what;
+    progress->update_items(done, total, what);
+  };
   explain::Explanation out;
   out.arch = machine.name;
   out.command = invocation.command;
@@ -78,7 +84,7 @@ void explain_subject(const ExplainCommand& command, const explain::Subject& subj
   out.advice = explain::advise(out.study, config, machine);
   if (!command.no_remedies) explain::try_advice(out.advice, machine, options);
   out.remarks = explain::remarks(out.study, machine);
-  progress.clear();
+  progress.reset();
   if (!command.options().json.empty()) write_file(command.options().json, explain::write_json(out), diags);
   if (!command.options().quiet && command.options().json != "-") fmt::print("{}", explain::write_text(out));
 }
