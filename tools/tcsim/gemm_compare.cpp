@@ -99,10 +99,9 @@ int compare_gemms(const GemmCommand& command, const Invocation& invocation) {
   Diagnostics diags;
   for (const std::string* path : {&command.options.json, &command.csv}) check_writable(*path, diags);
   std::vector<Entrant> entrants;
-  if (const int code = load_entrants(command, entrants, diags); code != kSuccess) {
-    print_diagnostics(diags, command.options.quiet);
-    return code;
-  }
+  const int loaded = load_entrants(command, entrants, diags);
+  print_diagnostics(diags, command.options.quiet);
+  if (loaded != kSuccess) return loaded;
   std::vector<GemmRow> rows;
   const int code = command.best ? run_contests(command, entrants, rows) : run_as_given(command, entrants, rows);
   return code != kSuccess ? code : write_table(command, rows, invocation);
