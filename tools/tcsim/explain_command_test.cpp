@@ -48,10 +48,12 @@ TEST(ExplainCommand, SetChangesTheMachine) {
 
 TEST(ExplainCommand, UsageErrorsAreTwo) {
   const Sandbox box;
+  EXPECT_EQ(box.run("explain k.ptx").code, 1);  // a file that is missing is said before what else it needs
+  box.write("k.ptx", ".version 7.0\n.target sm_80\n.address_size 64\n");
   for (const char* options : {"", "k.ptx", "k.ptx --launch l.toml --style ampere", "--style kepler", "--style ampere --arch a100,h200",
                               "--style ampere --mode full", "--style ampere --html x", "--style ampere --ncu-csv x", "--style ampere --jobs 0"})
     EXPECT_EQ(box.run(std::string("explain ") + options).code, 2) << options;
-  EXPECT_EQ(box.run("explain k.ptx --launch l.toml").code, 1);  // there are no such files
+  EXPECT_EQ(box.run("explain k.ptx --launch l.toml").code, 1);  // there is no such launch file
   EXPECT_EQ(box.run("explain --style ampere --stages 30").code, 1);  // does not fit
 }
 
