@@ -20,10 +20,8 @@ class InternalError : public std::logic_error {
 
 }  // namespace tcsim
 
-#define TC_CHECK(condition, ...)                                                                     \
-  (static_cast<bool>(condition)                                                                      \
-       ? static_cast<void>(0)                                                                        \
-       : ::tcsim::check_failed(__FILE__, __LINE__, #condition, ::fmt::format(__VA_ARGS__)))
+#define TC_CHECK(condition, ...) \
+  (static_cast<bool>(condition) ? static_cast<void>(0) : ::tcsim::check_failed(__FILE__, __LINE__, #condition, ::fmt::format(__VA_ARGS__)))
 #ifdef NDEBUG
 #define TC_DCHECK(condition, ...) static_cast<void>(0)
 #else

@@ -23,15 +23,14 @@ namespace tcsim {
 /// outside: nothing here needs other characters in them.
 inline std::optional<Place> find_stray_byte(std::string_view text, const std::string& path) {
   constexpr std::string_view kBeforeString = "\n=[{,.";
-  char quote = 0;      // of the string that we are in; '#': a comment
-  char last = '\n';    // the last character that is not white space
+  char quote = 0;    // of the string that we are in; '#': a comment
+  char last = '\n';  // the last character that is not white space
   size_t line = 1, line_start = 0;
   for (size_t i = text.starts_with("\xef\xbb\xbf") ? 3 : 0; i < text.size(); ++i) {  // a byte-order mark may begin the text
     const char c = text[i];
     const bool control = (c >= 0 && c < ' ' && c != '\t' && c != '\r' && c != '\n') || c == 0x7f;
     const bool outside_ascii = static_cast<unsigned char>(c) > 0x7f;
-    if (control || (outside_ascii && quote == 0))
-      return Place{path, static_cast<uint32_t>(line), static_cast<uint32_t>(i - line_start + 1)};
+    if (control || (outside_ascii && quote == 0)) return Place{path, static_cast<uint32_t>(line), static_cast<uint32_t>(i - line_start + 1)};
     if (c == '\n') {
       quote = 0;
       ++line;

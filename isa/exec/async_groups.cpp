@@ -147,7 +147,10 @@ bool AsyncGroups::satisfied(uint32_t mask, uint64_t keep, bool all) const {
 std::vector<uint32_t> AsyncGroups::blocking(uint32_t mask, uint64_t keep, bool all) const {
   std::vector<uint32_t> ids;
   std::vector<std::pair<uint32_t, uint32_t>> groups;
-  needed_groups(mask, keep, [&](uint32_t group, uint32_t lanes) { groups.emplace_back(group, lanes); return true; });
+  needed_groups(mask, keep, [&](uint32_t group, uint32_t lanes) {
+    groups.emplace_back(group, lanes);
+    return true;
+  });
   for (uint32_t id = head_; id != next_; ++id) {
     const Copy& c = copy(id);
     if (c.done) continue;
@@ -165,9 +168,7 @@ std::vector<uint32_t> AsyncGroups::outstanding() const {
   return ids;
 }
 
-void AsyncGroups::arrive_on(uint32_t mask, uint32_t offset, bool noinc) {
-  arrivals_.push_back({{offset, mask, noinc}, next_});
-}
+void AsyncGroups::arrive_on(uint32_t mask, uint32_t offset, bool noinc) { arrivals_.push_back({{offset, mask, noinc}, next_}); }
 
 std::vector<AsyncGroups::Arrival> AsyncGroups::take_arrivals() {
   std::vector<Arrival> due;

@@ -33,7 +33,10 @@ class AsyncGroups {
 
   /// cp.async.mbarrier.arrive: when all copies issued so far by these lanes are complete, one arrival a lane on the
   /// mbarrier at `offset`. Arrivals that became due are returned by take_arrivals().
-  struct Arrival { uint32_t offset, lanes; bool noinc; };
+  struct Arrival {
+    uint32_t offset, lanes;
+    bool noinc;
+  };
   void arrive_on(uint32_t mask, uint32_t offset, bool noinc);
   bool has_arrivals() const { return !arrivals_.empty(); }
   std::vector<Arrival> take_arrivals();
@@ -42,12 +45,17 @@ class AsyncGroups {
   static constexpr uint32_t kOpen = 0xffffffffu;
   struct Copy {
     AsyncCopy data;
-    uint32_t group = kOpen;   // number of its group
-    uint32_t other = 0;       // id of the part that a divergent commit split off, 0: none
+    uint32_t group = kOpen;  // number of its group
+    uint32_t other = 0;      // id of the part that a divergent commit split off, 0: none
     bool done = true;
   };
-  struct Group { uint32_t lanes, pending; };
-  struct Pending { Arrival arrival; uint32_t before; };  // waits for copies with smaller ids
+  struct Group {
+    uint32_t lanes, pending;
+  };
+  struct Pending {
+    Arrival arrival;
+    uint32_t before;
+  };  // waits for copies with smaller ids
 
   Copy& copy(uint32_t id) { return copies_[id & (copies_.size() - 1)]; }
   const Copy& copy(uint32_t id) const { return copies_[id & (copies_.size() - 1)]; }
@@ -58,12 +66,12 @@ class AsyncGroups {
   template <class F>
   void needed_groups(uint32_t mask, uint64_t keep, F&& f) const;
 
-  std::vector<Copy> copies_;      // ring, a power of two; ids [head_, next_)
+  std::vector<Copy> copies_;  // ring, a power of two; ids [head_, next_)
   uint32_t head_ = 1, next_ = 1, outstanding_ = 0;
-  std::vector<uint32_t> open_;    // ids not committed
-  std::vector<Group> groups_;     // numbers [first_group_, first_group_ + size)
+  std::vector<uint32_t> open_;  // ids not committed
+  std::vector<Group> groups_;   // numbers [first_group_, first_group_ + size)
   uint32_t first_group_ = 0;
-  size_t complete_groups_ = 0;    // at the front of groups_, erased in batches
+  size_t complete_groups_ = 0;  // at the front of groups_, erased in batches
   std::vector<Pending> arrivals_;
 };
 

@@ -26,7 +26,9 @@ class BulkGroups {
     for (uint32_t m = lanes; m; m &= m - 1) commits_.push_back({group_, static_cast<uint8_t>(std::countr_zero(m))});
     trim();
   }
-  void read_done(uint64_t id) { if (Entry* e = find(id)) e->read = true; }
+  void read_done(uint64_t id) {
+    if (Entry* e = find(id)) e->read = true;
+  }
   void done(uint64_t id) {
     std::erase_if(entries_, [id](const Entry& e) { return e.id == id; });
     trim();
@@ -44,11 +46,22 @@ class BulkGroups {
     return ids;
   }
   bool empty() const { return entries_.empty(); }
-  void clear() { entries_.clear(); commits_.clear(); }
+  void clear() {
+    entries_.clear();
+    commits_.clear();
+  }
 
  private:
-  struct Entry { uint64_t id; uint8_t lane; bool open, read; uint64_t group; };
-  struct Commit { uint64_t group; uint8_t lane; };
+  struct Entry {
+    uint64_t id;
+    uint8_t lane;
+    bool open, read;
+    uint64_t group;
+  };
+  struct Commit {
+    uint64_t group;
+    uint8_t lane;
+  };
   Entry* find(uint64_t id) {
     for (Entry& e : entries_)
       if (e.id == id) return &e;
@@ -103,7 +116,10 @@ class WgmmaQueue {
 
  private:
   static constexpr uint64_t kOpen = ~0ull;
-  struct Entry { WgmmaIssue issue; uint64_t group; };
+  struct Entry {
+    WgmmaIssue issue;
+    uint64_t group;
+  };
   std::deque<Entry> pending_;
   size_t computed_ = 0;  // of the oldest
   uint64_t group_ = 0, issued_ = 0;

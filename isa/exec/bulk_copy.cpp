@@ -20,7 +20,8 @@ class Mapped {
   explicit Mapped(const GlobalMemory& memory) : memory_(memory) {}
   uint8_t* at(uint64_t address, uint64_t bytes) {
     if (!allocation_ || address - allocation_->base >= allocation_->bytes) allocation_ = memory_.find(address);
-    const bool inside = allocation_ && address - allocation_->base < allocation_->bytes && bytes <= allocation_->bytes - (address - allocation_->base);
+    const bool inside =
+        allocation_ && address - allocation_->base < allocation_->bytes && bytes <= allocation_->bytes - (address - allocation_->base);
     TC_CHECK(inside, "a bulk copy reaches {} bytes at {:#x} outside global memory", bytes, address);
     return allocation_->data.data() + (address - allocation_->base);
   }
@@ -110,8 +111,8 @@ void mark_loaded(const GlobalMemory& global, WindowMemory& target, const BulkPie
 
 BulkCopy::ReduceOp reduce_op_named(std::string_view name) {
   using R = BulkCopy::ReduceOp;
-  constexpr std::pair<std::string_view, R> kOps[] = {{"add", R::add}, {"min", R::min}, {"max", R::max}, {"inc", R::inc},
-                                                     {"dec", R::dec}, {"and", R::and_}, {"or", R::or_}, {"xor", R::xor_}};
+  constexpr std::pair<std::string_view, R> kOps[] = {{"add", R::add}, {"min", R::min},  {"max", R::max}, {"inc", R::inc},
+                                                     {"dec", R::dec}, {"and", R::and_}, {"or", R::or_},  {"xor", R::xor_}};
   for (const auto& [text, op] : kOps)
     if (text == name) return op;
   return R::none;

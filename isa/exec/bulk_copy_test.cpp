@@ -204,9 +204,9 @@ TEST(BulkCopy, Im2colExample2) {
   s.copy.im2col_offset = {2, 2, 0};
   const auto p = pixels(s.copy, 64);
   EXPECT_THAT(p[0], ElementsAre(-1, -1, -1));
-  EXPECT_THAT(p[1], ElementsAre(2, 7, 0));   // base (0, 5)
-  EXPECT_THAT(p[7], ElementsAre(8, 7, 0));   // base (6, 5)
-  EXPECT_THAT(p[8], ElementsAre(2, 8, 0));   // base (0, 6)
+  EXPECT_THAT(p[1], ElementsAre(2, 7, 0));  // base (0, 5)
+  EXPECT_THAT(p[7], ElementsAre(8, 7, 0));  // base (6, 5)
+  EXPECT_THAT(p[8], ElementsAre(2, 8, 0));  // base (0, 6)
   // Bases of H end at 14 - 1 - 2 = 11: rows 5 to 11 are 49 pixels, then the next image from (0, 0).
   EXPECT_THAT(p[49], ElementsAre(8, 13, 0));
   EXPECT_THAT(p[50], ElementsAre(2, 2, 1));

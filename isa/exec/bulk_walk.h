@@ -16,8 +16,8 @@ namespace tcsim::isa {
 /// One row of the box: elements that are neighbours in dimension 0 (im2col: the channels of one pixel; interleaved: one
 /// slice of one pixel). Counted in units (TensorMapUnit), which are whole elements or 16 packed ones.
 struct BoxRow {
-  uint64_t global = 0;           // address of unit 0, inside the tensor or not
-  uint32_t linear = 0;           // offset in the box before swizzling
+  uint64_t global = 0;  // address of unit 0, inside the tensor or not
+  uint32_t linear = 0;  // offset in the box before swizzling
   uint32_t units = 0;
   uint32_t first = 0, last = 0;  // units [first, last) lie inside the tensor
 };
@@ -154,8 +154,7 @@ inline void for_each_box_row(const BulkCopy& copy, F&& f) {
     linear += slices.bytes;
   };
   if (im2col) {
-    for (uint32_t k = 0; k < slices.count; ++k)
-      walk::im2col_positions(map, copy, [&](uint64_t base, bool inside) { one_slice(k, base, inside); });
+    for (uint32_t k = 0; k < slices.count; ++k) walk::im2col_positions(map, copy, [&](uint64_t base, bool inside) { one_slice(k, base, inside); });
     return;
   }
   walk::tiled_positions(map, copy, map.rank - 1, map.rank, map.address, true, [&](uint64_t image, bool image_inside) {
@@ -185,7 +184,8 @@ inline void cut(const BulkCopy& copy, const BoxRow& row, uint32_t first, uint32_
   const bool whole = swizzle == TensorMap::Swizzling::none && !padded;
   BulkPiece piece;
   piece.inside = inside;
-  const uint32_t begin = copy.shared.offset + row.linear + first * unit.shared_bytes, end = copy.shared.offset + row.linear + last * unit.shared_bytes;
+  const uint32_t begin = copy.shared.offset + row.linear + first * unit.shared_bytes,
+                 end = copy.shared.offset + row.linear + last * unit.shared_bytes;
   uint64_t global = row.global + uint64_t{first} * unit.global_bytes;
   for (uint32_t at = begin; at < end;) {
     const uint32_t next = whole ? end : std::min(end, (at / atom + 1) * atom);

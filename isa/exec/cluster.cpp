@@ -78,7 +78,8 @@ MbarrierError Cluster::deliver(const RemoteOp& op, MbarrierSource source) {
     case RemoteOp::Kind::mbarrier_arrive:
       return target.mbarriers.arrive(op.target.offset, {.count = op.count, .expect_bytes = op.expect_tx ? op.bytes : 0, .drop = op.drop}, source);
     case RemoteOp::Kind::mbarrier_tx:
-      return op.expect_tx ? target.mbarriers.expect(op.target.offset, op.bytes, source) : target.mbarriers.complete(op.target.offset, op.bytes, source);
+      return op.expect_tx ? target.mbarriers.expect(op.target.offset, op.bytes, source)
+                          : target.mbarriers.complete(op.target.offset, op.bytes, source);
     case RemoteOp::Kind::store:
       std::memcpy(target.shared.data() + op.target.offset, op.value.data(), op.bytes_each);
       target.shared.mark_written(op.target.offset, op.bytes_each);

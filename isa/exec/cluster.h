@@ -27,7 +27,9 @@ class ClusterBarrier {
 
  private:
   void settle();
-  struct WarpState { uint32_t pending = 0, ever = 0; };  // lanes that arrived in this phase; in any
+  struct WarpState {
+    uint32_t pending = 0, ever = 0;
+  };  // lanes that arrived in this phase; in any
   std::vector<std::vector<WarpState>> warps_;
   std::vector<Cta*> ctas_;
   uint32_t threads_ = 0, arrived_ = 0;
@@ -35,12 +37,12 @@ class ClusterBarrier {
 };
 
 struct Cluster {
-  std::vector<Cta*> ctas;                // by rank
-  std::vector<WindowMemory*> shared;     // of each rank: ExecContext::cluster_shared
-  std::vector<TensorMemory*> tensor;     // likewise; empty: the kernel does not use Tensor Memory
+  std::vector<Cta*> ctas;             // by rank
+  std::vector<WindowMemory*> shared;  // of each rank: ExecContext::cluster_shared
+  std::vector<TensorMemory*> tensor;  // likewise; empty: the kernel does not use Tensor Memory
   TensorWatch tensor_watch;
   ClusterBarrier barrier;
-  uint32_t running = 0;                  // CTAs with warps that have not exited
+  uint32_t running = 0;  // CTAs with warps that have not exited
 
   /// The CTAs were started; lets their warps see each other.
   void connect(std::vector<Cta*> members);

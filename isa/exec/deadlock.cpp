@@ -53,8 +53,10 @@ class CtaReport {
         if (s.expected > 0) at = &kernel_.insts[s.source.inst];
       }
       out.push_back({Severity::error, "tma-byte-mismatch", place_of(module_, *at),
-                     fmt::format("{}: expected {} B, delivered {} B, phase {} never completes: {}: '{}'{} in CTA {}", name(offset), expected, delivered, record->phase,
-                                 m.tx > 0 ? fmt::format("expect_tx counts {} B that no copy brings", m.tx) : fmt::format("copies bring {} B that expect_tx does not count", -m.tx),
+                     fmt::format("{}: expected {} B, delivered {} B, phase {} never completes: {}: '{}'{} in CTA {}", name(offset), expected,
+                                 delivered, record->phase,
+                                 m.tx > 0 ? fmt::format("expect_tx counts {} B that no copy brings", m.tx)
+                                          : fmt::format("copies bring {} B that expect_tx does not count", -m.tx),
                                  brief(*at), source_note(module_, *at), str(cta_.id))});
     }
   }
@@ -125,7 +127,8 @@ class CtaReport {
     for (size_t w = first; w < end; ++w)
       if (cta_.warps[w].wgmma.issued() < warp.wgmma.issued()) behind.push_back(static_cast<uint32_t>(w));
     if (behind.empty()) return "waits for wgmma";
-    return fmt::format("waits for wgmma: warp{} {} of the warpgroup {} not issued as many as this warp", behind.size() > 1 ? "s" : "", fmt::join(behind, ", "), behind.size() > 1 ? "have" : "has");
+    return fmt::format("waits for wgmma: warp{} {} of the warpgroup {} not issued as many as this warp", behind.size() > 1 ? "s" : "",
+                       fmt::join(behind, ", "), behind.size() > 1 ? "have" : "has");
   }
 
   std::string mbarrier_wait_text(const MbarrierWait& wait) {
@@ -135,8 +138,8 @@ class CtaReport {
     if (std::find(awaited_.begin(), awaited_.end(), offset) == awaited_.end()) awaited_.push_back(offset);
     const Mbarrier m = cta_.mbarriers.word(offset);
     // A wait for the other parity would have passed: the phase awaited is the current one.
-    return fmt::format("waits for phase {} of {} (parity {}) to end; it is in phase {}: {} of {} arrivals and {} bytes are missing", record->phase, name(offset), wait.parity ? 1 : 0,
-                       record->phase, m.pending, m.expected, m.tx);
+    return fmt::format("waits for phase {} of {} (parity {}) to end; it is in phase {}: {} of {} arrivals and {} bytes are missing", record->phase,
+                       name(offset), wait.parity ? 1 : 0, record->phase, m.pending, m.expected, m.tx);
   }
 
   /// Shares of one instruction, warps together.
@@ -148,7 +151,9 @@ class CtaReport {
   static std::vector<Contribution> contributions(const std::vector<Share>& shares) {
     std::vector<Contribution> out;
     for (const Share& s : shares) {
-      auto it = std::find_if(out.begin(), out.end(), [&](const Contribution& c) { return c.source.kind == s.source.kind && c.source.inst == s.source.inst && c.source.rank == s.source.rank; });
+      auto it = std::find_if(out.begin(), out.end(), [&](const Contribution& c) {
+        return c.source.kind == s.source.kind && c.source.inst == s.source.inst && c.source.rank == s.source.rank;
+      });
       if (it == out.end()) it = out.insert(out.end(), Contribution{s.source, {}, {}});
       it->warps.push_back(s.source.warp);
       it->sum.arrivals += s.arrivals;
@@ -167,7 +172,9 @@ class CtaReport {
   static std::string did(const Contribution& c) {
     const Share& s = c.sum;
     if (c.source.kind == Kind::tensor) return fmt::format("{} arrivals of tcgen05.commit", s.arrivals);
-    if (c.source.kind != Kind::thread) return s.arrivals ? fmt::format("{} arrivals of cp.async", s.arrivals) : fmt::format("brought {} of {} bytes", s.delivered, std::max(s.issued, s.delivered));
+    if (c.source.kind != Kind::thread)
+      return s.arrivals ? fmt::format("{} arrivals of cp.async", s.arrivals)
+                        : fmt::format("brought {} of {} bytes", s.delivered, std::max(s.issued, s.delivered));
     std::string text;
     if (s.arrivals) text += fmt::format("{} arrival{}", s.arrivals, s.arrivals == 1 ? "" : "s");
     if (s.expected) text += fmt::format("{}expects {} bytes", text.empty() ? "" : ", ", s.expected);
@@ -187,19 +194,24 @@ class CtaReport {
   void describe_barrier(uint32_t offset, std::vector<std::string>& out) const {
     const MbarrierUnit::Record& record = *cta_.mbarriers.find(offset);
     const Mbarrier m = cta_.mbarriers.word(offset);
-    out.push_back(fmt::format("{} was initialised at {} with a count of {}", name(offset), place_of(module_, kernel_.insts[record.init_inst]).str(), record.count));
+    out.push_back(fmt::format("{} was initialised at {} with a count of {}", name(offset), place_of(module_, kernel_.insts[record.init_inst]).str(),
+                              record.count));
     const auto now = contributions(record.now), before = contributions(record.before);
     for (const Contribution& c : now) out.push_back(fmt::format("  in phase {}: {}: {}", record.phase, who(c), did(c)));
     if (record.in_flight != 0) out.push_back(fmt::format("  {} bytes are on their way", record.in_flight));
     if (m.pending == 0) return;
     bool known = false;
     for (const Contribution& c : before) {
-      const bool came = std::any_of(now.begin(), now.end(), [&](const Contribution& n) { return n.source.inst == c.source.inst && n.source.rank == c.source.rank && n.source.kind == c.source.kind; });
+      const bool came = std::any_of(now.begin(), now.end(), [&](const Contribution& n) {
+        return n.source.inst == c.source.inst && n.source.rank == c.source.rank && n.source.kind == c.source.kind;
+      });
       if (came || c.sum.arrivals == 0) continue;
       known = true;
       out.push_back(fmt::format("  missing, but there in phase {}: {}: {}{}", record.phase - 1, who(c), did(c), whereabouts(c)));
     }
-    if (!known && now.empty()) out.push_back(record.phase == 0 ? "  nobody has ever arrived on it" : fmt::format("  nobody has arrived on it since phase {} ended", record.phase - 1));
+    if (!known && now.empty())
+      out.push_back(record.phase == 0 ? "  nobody has ever arrived on it"
+                                      : fmt::format("  nobody has arrived on it since phase {} ended", record.phase - 1));
   }
 
   const Module& module_;

@@ -77,7 +77,8 @@ void FunctionalCluster::issue_bulk(Cta& cta, Warp& warp, const BulkCopy& issued)
     const auto rank = static_cast<uint32_t>(std::countr_zero(m));
     if (rank >= ctas.size()) return fail({"out-of-bounds", "the copy names a CTA that the cluster does not have"}, p.copy.inst, cta, warp.index());
     ctas[rank].shared.fly(p.copy.target_offset(), p.copy.bytes);
-    if (p.copy.has_mbarrier) fail(ctas[p.copy.mbarrier_rank(rank)].mbarriers.issued(p.copy.mbarrier.offset, p.copy.bytes, source), p.copy.inst, cta, warp.index());
+    if (p.copy.has_mbarrier)
+      fail(ctas[p.copy.mbarrier_rank(rank)].mbarriers.issued(p.copy.mbarrier.offset, p.copy.bytes, source), p.copy.inst, cta, warp.index());
   }
   if (order_ == AsyncOrder::random && p.copy.stale && coin()) p.copy.stale.reset();
   p.copy.id = p.copy.has_mbarrier ? 0 : warp.bulk.issue(p.copy.lane);
@@ -136,7 +137,8 @@ void FunctionalCluster::land_in(const BulkCopy& copy, const MbarrierSource& sour
   if (copy.kind == BulkCopy::Kind::load) land_load(copy, global_, target.shared);
   else land_shared(copy, from.shared, target.shared);
   target.watch.landed(copy, copy.target_offset());
-  if (copy.has_mbarrier) fail(ctas[copy.mbarrier_rank(target.rank)].mbarriers.complete(copy.mbarrier.offset, copy.bytes, source), copy.inst, from, source.warp);
+  if (copy.has_mbarrier)
+    fail(ctas[copy.mbarrier_rank(target.rank)].mbarriers.complete(copy.mbarrier.offset, copy.bytes, source), copy.inst, from, source.warp);
 }
 
 void FunctionalCluster::land(Pending p) {
@@ -206,8 +208,7 @@ bool FunctionalCluster::wait_mbarrier(Cta& cta, Warp& warp) {
 bool FunctionalCluster::wait_bulk(Cta&, Warp& warp) {
   const Effects& fx = warp.ctx.fx;
   const std::vector<uint64_t> ids = warp.bulk.blocking(fx.lanes, fx.count, fx.flag);
-  if (!ids.empty())
-    land_if([&](const Pending& p) { return p.warp == &warp && std::find(ids.begin(), ids.end(), p.copy.id) != ids.end(); });
+  if (!ids.empty()) land_if([&](const Pending& p) { return p.warp == &warp && std::find(ids.begin(), ids.end(), p.copy.id) != ids.end(); });
   return true;
 }
 
@@ -262,7 +263,8 @@ void FunctionalCluster::lanes_exited(Cta& cta, Warp& warp, uint32_t lanes) {
 bool FunctionalCluster::over(const Waiter& w) {
   std::string error;
   switch (w.why) {
-    case Control::mbarrier_wait: return w.cta->mbarriers.find(w.wait.address.offset) == nullptr || w.cta->mbarriers.ended(w.wait.address.offset, w.wait.parity);
+    case Control::mbarrier_wait:
+      return w.cta->mbarriers.find(w.wait.address.offset) == nullptr || w.cta->mbarriers.ended(w.wait.address.offset, w.wait.parity);
     case Control::cluster_wait: return cluster.barrier.may_pass(w.cta->rank, w.warp->index(), w.lanes, error);
     case Control::wgmma_wait: return complete_group(*w.cta, *w.warp, w.count);
     case Control::tensor_alloc: return w.cta->tensor->changes() != w.count;

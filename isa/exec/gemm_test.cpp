@@ -82,7 +82,8 @@ void expect_gemm(const CompiledKernel& kernel, const char* warning) {
     for (int j = 0; j < kSize; ++j) {
       double sum = 0, size = 0;
       for (int k = 0; k < kSize; ++k) {
-        const double p = double{fp::half_to_float(eager.a[static_cast<size_t>(i * kSize + k)])} * fp::half_to_float(eager.b[static_cast<size_t>(k * kSize + j)]);
+        const double p =
+            double{fp::half_to_float(eager.a[static_cast<size_t>(i * kSize + k)])} * fp::half_to_float(eager.b[static_cast<size_t>(k * kSize + j)]);
         sum += p;
         size += std::fabs(p);
       }

@@ -10,23 +10,29 @@
 namespace tcsim::isa {
 namespace {
 
-constexpr uint32_t kQuantum = 512;                  // steps of a warp before the next one has its turn
-constexpr uint32_t kPollsOfSpinner = 16;            // test_waits in vain in one turn: the warp spins
-constexpr uint32_t kIdlePolls = 64;                 // rounds in which everybody spins before it is a deadlock
-constexpr uint64_t kProgressSteps = 1ull << 22;     // steps between progress reports inside a CTA
+constexpr uint32_t kQuantum = 512;               // steps of a warp before the next one has its turn
+constexpr uint32_t kPollsOfSpinner = 16;         // test_waits in vain in one turn: the warp spins
+constexpr uint32_t kIdlePolls = 64;              // rounds in which everybody spins before it is a deadlock
+constexpr uint64_t kProgressSteps = 1ull << 22;  // steps between progress reports inside a CTA
 
 class Interpreter {
  public:
   Interpreter(const Module& module, const Kernel& kernel, const LaunchInfo& launch, GlobalMemory& global, const InterpreterOptions& options,
               Diagnostics& diags)
-      : module_(module), launch_(launch), global_(global), options_(options), diags_(diags),
-        program_(options.program != nullptr ? *options.program : identity_program(kernel)), random_(options.seed) {}
+      : module_(module),
+        launch_(launch),
+        global_(global),
+        options_(options),
+        diags_(diags),
+        program_(options.program != nullptr ? *options.program : identity_program(kernel)),
+        random_(options.seed) {}
 
   InterpreterResult run() {
     total_ = launch_.grid.count();
     const uint64_t size = launch_.cluster.count(), clusters = total_ / size;
     const uint64_t resident = std::min<uint64_t>(std::max<uint64_t>(1, options_.resident_ctas / size), clusters);
-    for (uint64_t i = 0; i < resident; ++i) slots_.emplace_back(options_.order, random_, global_, [this] { return take_cluster(); }).resize(size, program_.tensor_memory);
+    for (uint64_t i = 0; i < resident; ++i)
+      slots_.emplace_back(options_.order, random_, global_, [this] { return take_cluster(); }).resize(size, program_.tensor_memory);
     used_.assign(slots_.size(), false);
     for (size_t i = 0; i < slots_.size(); ++i) start_next(i);
     while (!failed_ && done_ < total_) {
@@ -112,7 +118,8 @@ class Interpreter {
       threads += static_cast<uint64_t>(std::popcount(warp.last_active()));
       const Effects& fx = warp.ctx.fx;
       if (fx.has_copy) issue_copy(cta, warp);
-      if (fx.hazard) [[unlikely]] hazards_.add(cta, warp);
+      if (fx.hazard) [[unlikely]]
+        hazards_.add(cta, warp);
       if (fx.issued) [[unlikely]] {
         if (fx.issued == Effects::kPoll) polls += control == Control::next;
         else c.issue(cta, warp);
@@ -169,7 +176,8 @@ class Interpreter {
   void arrivals(Cta& cta, Warp& warp) {
     if (!warp.async.has_arrivals()) return;
     for (const AsyncGroups::Arrival& a : warp.async.take_arrivals()) {
-      const MbarrierSource source{MbarrierSource::Kind::cp_async, static_cast<uint8_t>(cta.rank), static_cast<uint16_t>(warp.index()), warp.last_inst()};
+      const MbarrierSource source{MbarrierSource::Kind::cp_async, static_cast<uint8_t>(cta.rank), static_cast<uint16_t>(warp.index()),
+                                  warp.last_inst()};
       if (auto e = cta.mbarriers.arrive(a.offset, {.count = static_cast<uint32_t>(std::popcount(a.lanes))}, source))
         fail(async_fault_diagnostic(module_, *program_.kernel, cta, warp.index(), warp.last_inst(), e));
     }
@@ -195,7 +203,8 @@ class Interpreter {
       case Control::bulk_wait: goes_on = c.wait_bulk(cta, warp); break;
       case Control::wgmma_commit: warp.wgmma.commit(); break;
       case Control::wgmma_wait: goes_on = c.wait_wgmma(cta, warp, fx.count); break;
-      case Control::wgmma_fence: case Control::dependents: break;  // one launch: nothing runs before or after it
+      case Control::wgmma_fence:
+      case Control::dependents: break;  // one launch: nothing runs before or after it
       case Control::cluster_arrive: error = c.cluster.barrier.arrive(cta.rank, warp.index(), fx.lanes); break;
       case Control::cluster_wait: goes_on = c.wait_cluster(cta, warp, error); break;
       case Control::register_count: goes_on = c.set_registers(cta, warp); break;
@@ -293,7 +302,7 @@ class Interpreter {
   uint64_t next_ = 0, done_ = 0, total_ = 0;
   uint64_t events_at_time_out_ = ~0ull;
   uint32_t idle_polls_ = 0;
-  bool only_polled_ = true;   // since the last look, warps did nothing but ask mbarriers in vain
+  bool only_polled_ = true;  // since the last look, warps did nothing but ask mbarriers in vain
   bool failed_ = false;
 };
 

@@ -14,8 +14,8 @@ enum class AsyncOrder : uint8_t { eager, late, random };
 struct InterpreterOptions {
   AsyncOrder order = AsyncOrder::eager;
   uint64_t seed = 1;
-  uint32_t resident_ctas = 1;  // CTAs that run at the same time (for kernels whose CTAs wait for each other)
-  const Program* program = nullptr;  // of the kernel, run instead of PTX order (a lowered one must end in the same state)
+  uint32_t resident_ctas = 1;                                   // CTAs that run at the same time (for kernels whose CTAs wait for each other)
+  const Program* program = nullptr;                             // of the kernel, run instead of PTX order (a lowered one must end in the same state)
   std::function<void(uint64_t done, uint64_t total)> progress;  // CTAs
 };
 

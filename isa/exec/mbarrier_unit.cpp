@@ -26,9 +26,7 @@ const MbarrierUnit::Record* MbarrierUnit::find(uint32_t offset) const {
   const auto it = records_.find(offset);
   return it == records_.end() ? nullptr : &it->second;
 }
-MbarrierUnit::Record* MbarrierUnit::find(uint32_t offset) {
-  return const_cast<Record*>(static_cast<const MbarrierUnit*>(this)->find(offset));
-}
+MbarrierUnit::Record* MbarrierUnit::find(uint32_t offset) { return const_cast<Record*>(static_cast<const MbarrierUnit*>(this)->find(offset)); }
 
 std::vector<uint32_t> MbarrierUnit::take_ended() {
   std::vector<uint32_t> out;
@@ -37,8 +35,11 @@ std::vector<uint32_t> MbarrierUnit::take_ended() {
 }
 
 MbarrierError MbarrierUnit::check(uint32_t offset) const {
-  if (find(offset) != nullptr) [[likely]] return {};
-  return misuse(fmt::format("the mbarrier at offset {} of shared memory is not initialised (mbarrier.init is missing, was not waited for, or went to another address)", offset));
+  if (find(offset) != nullptr) [[likely]]
+    return {};
+  return misuse(fmt::format(
+      "the mbarrier at offset {} of shared memory is not initialised (mbarrier.init is missing, was not waited for, or went to another address)",
+      offset));
 }
 
 MbarrierError MbarrierUnit::check(uint32_t offset, const MbarrierSource& source) const {
@@ -46,8 +47,11 @@ MbarrierError MbarrierUnit::check(uint32_t offset, const MbarrierSource& source)
   const Record& record = *find(offset);
   if (source.rank == rank_ && source.warp == record.init_warp) return {};
   if (watch_->published(record.init_warp) != record.init_publishes) return {};
-  return misuse(fmt::format("mbarrier at offset {}: warp {} initialised it and has not arrived at a barrier since, so that warp {} cannot know of it (a barrier between mbarrier.init and "
-                            "the first use is missing)", offset, record.init_warp, source.warp));
+  return misuse(
+      fmt::format("mbarrier at offset {}: warp {} initialised it and has not arrived at a barrier since, so that warp {} cannot know of it (a "
+                  "barrier between mbarrier.init and "
+                  "the first use is missing)",
+                  offset, record.init_warp, source.warp));
 }
 
 bool MbarrierUnit::passed(uint32_t offset, uint32_t warp, uint32_t lanes) {
@@ -77,8 +81,11 @@ MbarrierError MbarrierUnit::leftover(MbarrierSource& source) const {
       delivered += s.delivered;
       source = s.source;
     }
-    return {"tma-byte-mismatch", fmt::format("mbarrier at offset {}: the CTA ends in its phase {}, which expects {} bytes and got {}: expect_tx and the copies disagree by {} bytes", offset,
-                                             record.phase, expected, delivered, m.tx < 0 ? -m.tx : m.tx)};
+    return {
+        "tma-byte-mismatch",
+        fmt::format(
+            "mbarrier at offset {}: the CTA ends in its phase {}, which expects {} bytes and got {}: expect_tx and the copies disagree by {} bytes",
+            offset, record.phase, expected, delivered, m.tx < 0 ? -m.tx : m.tx)};
   }
   return {};
 }
@@ -95,8 +102,10 @@ MbarrierError MbarrierUnit::init(uint32_t offset, uint32_t count, MbarrierSource
   if (const Record* old = find(offset)) {
     const Mbarrier m = word(offset);
     // PTX ISA, "mbarrier.init": undefined on a location that holds a valid mbarrier object.
-    return misuse(fmt::format("mbarrier.init of the mbarrier at offset {} that is in use (phase {}, {} of {} arrivals and {} bytes missing): mbarrier.inval must come first",
-                              offset, old->phase, m.pending, m.expected, m.tx));
+    return misuse(
+        fmt::format("mbarrier.init of the mbarrier at offset {} that is in use (phase {}, {} of {} arrivals and {} bytes missing): mbarrier.inval "
+                    "must come first",
+                    offset, old->phase, m.pending, m.expected, m.tx));
   }
   Record& record = records_[offset];
   record.init_inst = source.inst;
@@ -127,8 +136,11 @@ MbarrierError MbarrierUnit::settle(uint32_t offset, Record& record, Mbarrier& m)
   if (record.in_flight == 0) return {};
   uint64_t expected = 0;
   for (const Share& s : record.before) expected += s.expected;
-  return {"tma-byte-mismatch", fmt::format("mbarrier at offset {}: phase {} ends after the {} bytes that it expected, while {} bytes of bulk copies to it are still on their way: "
-                                           "expect_tx must count them all", offset, record.phase - 1, expected, record.in_flight)};
+  return {"tma-byte-mismatch",
+          fmt::format(
+              "mbarrier at offset {}: phase {} ends after the {} bytes that it expected, while {} bytes of bulk copies to it are still on their way: "
+              "expect_tx must count them all",
+              offset, record.phase - 1, expected, record.in_flight)};
 }
 
 MbarrierError MbarrierUnit::arrive(uint32_t offset, const MbarrierArrival& a, MbarrierSource source, uint64_t* state) {
@@ -137,9 +149,11 @@ MbarrierError MbarrierUnit::arrive(uint32_t offset, const MbarrierArrival& a, Mb
   Mbarrier m = word(offset);
   if (state) *state = m.encode();
   if (a.count == 0 || a.count > m.pending || (a.no_complete && a.count == m.pending))
-    return misuse(fmt::format("mbarrier at offset {}: {} arrival{}, but phase {} expects {} more{} (initialised with a count of {}){}", offset, a.count, a.count == 1 ? "" : "s",
-                              record.phase, m.pending, a.no_complete ? " and .noComplete may not end it" : "", record.count,
-                              m.tx > 0 ? fmt::format("; {} bytes of the phase are still missing: the arrival is for a later one, whose turn nobody waited for", m.tx) : ""));
+    return misuse(fmt::format(
+        "mbarrier at offset {}: {} arrival{}, but phase {} expects {} more{} (initialised with a count of {}){}", offset, a.count,
+        a.count == 1 ? "" : "s", record.phase, m.pending, a.no_complete ? " and .noComplete may not end it" : "", record.count,
+        m.tx > 0 ? fmt::format("; {} bytes of the phase are still missing: the arrival is for a later one, whose turn nobody waited for", m.tx)
+                 : ""));
   Share& s = share(record, source);
   s.arrivals += a.count;
   s.expected += a.expect_bytes;
@@ -147,7 +161,8 @@ MbarrierError MbarrierUnit::arrive(uint32_t offset, const MbarrierArrival& a, Mb
   m.pending -= a.count;
   // An arrival releases what its warp did before, to those who can know of the barrier.
   if (source.rank == rank_ && watch_->published(record.init_warp) != record.init_publishes) watch_->publish(source.warp);
-  if (TensorWatch* tensor = watch_->tensor_watch(); tensor != nullptr && source.rank != rank_ && source.kind == MbarrierSource::Kind::thread) tensor->publish(source.rank, source.warp);
+  if (TensorWatch* tensor = watch_->tensor_watch(); tensor != nullptr && source.rank != rank_ && source.kind == MbarrierSource::Kind::thread)
+    tensor->publish(source.rank, source.warp);
   if (a.drop) m.expected -= std::min(m.expected, a.count);
   MbarrierError e = settle(offset, record, m);
   store_mbarrier(*shared_, offset, m);
@@ -157,7 +172,8 @@ MbarrierError MbarrierUnit::arrive(uint32_t offset, const MbarrierArrival& a, Mb
 MbarrierError MbarrierUnit::add_pending(uint32_t offset, uint32_t count) {
   if (auto e = check(offset)) return e;
   Mbarrier m = word(offset);
-  if (m.pending + count > Mbarrier::kMaxCount) return misuse(fmt::format("mbarrier at offset {}: more than {} pending arrivals", offset, Mbarrier::kMaxCount));
+  if (m.pending + count > Mbarrier::kMaxCount)
+    return misuse(fmt::format("mbarrier at offset {}: more than {} pending arrivals", offset, Mbarrier::kMaxCount));
   m.pending += count;
   store_mbarrier(*shared_, offset, m);
   return {};

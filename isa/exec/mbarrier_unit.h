@@ -26,16 +26,16 @@ struct MbarrierError {
 /// Who acts on a barrier.
 struct MbarrierSource {
   enum class Kind : uint8_t { thread, bulk, cp_async, store, tensor } kind = Kind::thread;
-  uint8_t rank = 0;    // CTA in the cluster
+  uint8_t rank = 0;  // CTA in the cluster
   uint16_t warp = 0;
-  uint32_t inst = 0;   // index in the kernel
+  uint32_t inst = 0;  // index in the kernel
 
   auto operator<=>(const MbarrierSource&) const = default;
 };
 
 struct MbarrierArrival {
   uint32_t count = 1;
-  uint32_t expect_bytes = 0;   // .expect_tx: before the arrival
+  uint32_t expect_bytes = 0;  // .expect_tx: before the arrival
   bool drop = false, no_complete = false;
 };
 
@@ -49,12 +49,16 @@ class MbarrierUnit {
   struct Record {
     uint32_t init_inst = 0, count = 0;
     uint32_t init_warp = 0, init_publishes = 0;  // SharedWatch::published of that warp then
-    uint64_t seen = 0;              // phases whose end a thread has waited for
-    uint64_t phase = 0;             // phases ended so far: its lowest bit is the parity of the current one
-    uint64_t in_flight = 0;         // bytes of bulk copies on their way to this barrier
-    std::vector<Share> now, before; // the current phase and the one before it
-    struct Passed { uint16_t warp; uint32_t lanes; uint64_t phase; };
-    std::vector<Passed> passed;     // the last wait that each warp passed
+    uint64_t seen = 0;                           // phases whose end a thread has waited for
+    uint64_t phase = 0;                          // phases ended so far: its lowest bit is the parity of the current one
+    uint64_t in_flight = 0;                      // bytes of bulk copies on their way to this barrier
+    std::vector<Share> now, before;              // the current phase and the one before it
+    struct Passed {
+      uint16_t warp;
+      uint32_t lanes;
+      uint64_t phase;
+    };
+    std::vector<Passed> passed;  // the last wait that each warp passed
   };
 
   /// rank: of the CTA in its cluster.

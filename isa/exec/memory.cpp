@@ -111,8 +111,7 @@ bool GlobalMemory::is_undefined(uint64_t address, uint64_t bytes) const {
   uint64_t* shadow = a ? a->shadow.load(std::memory_order_acquire) : nullptr;
   if (!shadow) return false;
   const uint64_t offset = address - a->base, shift = offset & 63;
-  if (shift + bytes <= 64 && bytes < 64)
-    return (word(shadow, offset >> 6).load(std::memory_order_relaxed) >> shift & ((1ull << bytes) - 1)) != 0;
+  if (shift + bytes <= 64 && bytes < 64) return (word(shadow, offset >> 6).load(std::memory_order_relaxed) >> shift & ((1ull << bytes) - 1)) != 0;
   return for_words(offset, bytes, [shadow](uint64_t i, uint64_t bits) { return (word(shadow, i).load(std::memory_order_relaxed) & bits) != 0; });
 }
 

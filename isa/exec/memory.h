@@ -25,7 +25,7 @@ struct Allocation {
   std::string name;
   uint64_t base = 0, bytes = 0;
   std::vector<uint8_t> data;
-  std::vector<uint64_t> undefined;  // empty: all defined
+  std::vector<uint64_t> undefined;         // empty: all defined
   std::atomic<uint64_t*> shadow{nullptr};  // undefined.data() once it exists
   std::mutex shadow_mutex;
 };
@@ -52,7 +52,7 @@ class GlobalMemory {
   /// "12 bytes past the end of buffer 'A' (4096 bytes)", "in no buffer" ... for an access that map() refuses.
   std::string describe(uint64_t address, uint64_t bytes) const;
   bool any_undefined() const { return any_undefined_->load(std::memory_order_relaxed); }
-  void mark_written(uint64_t address, uint64_t bytes);    // clears undefined bits
+  void mark_written(uint64_t address, uint64_t bytes);  // clears undefined bits
   void mark_undefined(uint64_t address, uint64_t bytes);
   bool is_undefined(uint64_t address, uint64_t bytes) const;  // any byte undefined
   std::vector<std::shared_ptr<Allocation>>& allocations() { return allocations_; }
@@ -80,21 +80,23 @@ class WindowMemory {
   void set_watch(SharedWatch* watch) { watch_ = watch; }
   bool contains(uint64_t offset, uint64_t bytes) const { return offset <= bytes_ && bytes <= bytes_ - offset; }
   void mark_written(uint32_t offset, uint32_t bytes) {
-    for_words(offset, bytes, [this](size_t word, uint64_t bits) { undefined_[word] &= ~bits; return false; });
+    for_words(offset, bytes, [this](size_t word, uint64_t bits) {
+      undefined_[word] &= ~bits;
+      return false;
+    });
   }
   void mark_undefined(uint32_t offset, uint32_t bytes) {
-    for_words(offset, bytes, [this](size_t word, uint64_t bits) { undefined_[word] |= bits; return false; });
+    for_words(offset, bytes, [this](size_t word, uint64_t bits) {
+      undefined_[word] |= bits;
+      return false;
+    });
   }
   bool is_undefined(uint32_t offset, uint32_t bytes) const {
     return for_words(offset, bytes, [this](size_t word, uint64_t bits) { return (undefined_[word] & bits) != 0; });
   }
   /// The same for a naturally aligned access of 1, 2, 4, ... 32 bytes, which lies in one word of the shadow.
-  bool is_undefined_aligned(uint32_t offset, uint32_t bytes) const {
-    return (undefined_[offset >> 6] >> (offset & 63) & ((1ull << bytes) - 1)) != 0;
-  }
-  void mark_written_aligned(uint32_t offset, uint32_t bytes) {
-    undefined_[offset >> 6] &= ~(((1ull << bytes) - 1) << (offset & 63));
-  }
+  bool is_undefined_aligned(uint32_t offset, uint32_t bytes) const { return (undefined_[offset >> 6] >> (offset & 63) & ((1ull << bytes) - 1)) != 0; }
+  void mark_written_aligned(uint32_t offset, uint32_t bytes) { undefined_[offset >> 6] &= ~(((1ull << bytes) - 1) << (offset & 63)); }
   bool any_in_flight() const { return flying_ != 0; }
   /// A cp.async was issued to these bytes: undefined and in flight until land(). False: some were in flight already.
   bool fly(uint32_t offset, uint32_t bytes) {
@@ -117,8 +119,7 @@ class WindowMemory {
     flying_ -= std::min(flying_, uint64_t{bytes});
   }
   bool is_in_flight(uint32_t offset, uint32_t bytes) const {
-    return flying_ != 0 &&
-           for_words(offset, bytes, [this](size_t word, uint64_t bits) { return (in_flight_[word] & bits) != 0; });
+    return flying_ != 0 && for_words(offset, bytes, [this](size_t word, uint64_t bits) { return (in_flight_[word] & bits) != 0; });
   }
 
  private:
@@ -136,7 +137,7 @@ class WindowMemory {
   }
   SharedWatch* watch_ = nullptr;
   uint32_t bytes_ = 0;
-  uint64_t flying_ = 0;              // bytes of copies in flight
+  uint64_t flying_ = 0;  // bytes of copies in flight
   std::vector<uint8_t> data_;
   std::vector<uint64_t> undefined_;  // one bit per byte
   std::vector<uint64_t> in_flight_;

@@ -16,15 +16,22 @@ void run_end(ExecContext& ctx, const Inst&, uint32_t) { ctx.fx.control = Control
 bool uses_async_proxy(const Kernel& kernel) {
   return std::any_of(kernel.insts.begin(), kernel.insts.end(), [](const Inst& inst) {
     switch (inst.op) {
-      case Op::cp_async_bulk: case Op::cp_async_bulk_tensor: case Op::cp_reduce_async_bulk: case Op::cp_reduce_async_bulk_tensor:
-      case Op::wgmma_mma: case Op::wgmma_mma_sp: case Op::tcgen05_mma: case Op::tcgen05_cp: return true;
+      case Op::cp_async_bulk:
+      case Op::cp_async_bulk_tensor:
+      case Op::cp_reduce_async_bulk:
+      case Op::cp_reduce_async_bulk_tensor:
+      case Op::wgmma_mma:
+      case Op::wgmma_mma_sp:
+      case Op::tcgen05_mma:
+      case Op::tcgen05_cp: return true;
       default: return false;
     }
   });
 }
 
 bool uses_tensor_memory(const Kernel& kernel) {
-  return std::any_of(kernel.insts.begin(), kernel.insts.end(), [](const Inst& inst) { return inst.op >= Op::tcgen05_alloc && inst.op <= Op::tcgen05_fence; });
+  return std::any_of(kernel.insts.begin(), kernel.insts.end(),
+                     [](const Inst& inst) { return inst.op >= Op::tcgen05_alloc && inst.op <= Op::tcgen05_fence; });
 }
 
 }  // namespace

@@ -25,7 +25,7 @@ enum class TimingRun : uint8_t {
 struct ProgramEntry {
   ExecFn exec = nullptr;
   const Inst* inst = nullptr;
-  uint32_t index = 0;         // in kernel.insts
+  uint32_t index = 0;  // in kernel.insts
   int16_t guard = -1;
   bool guard_negated = false;
   TimingRun timing_run = TimingRun::run;
@@ -48,8 +48,8 @@ struct Program {
   std::vector<uint32_t> entry_first, timing_first;
   std::shared_ptr<const ValueSlice> slice;
   std::shared_ptr<const WgmmaRegisters> wgmma_registers;  // nullptr: the kernel has no wgmma
-  bool async_proxy = false;  // the kernel has instructions of the asynchronous proxy: bulk copies, wgmma, tcgen05
-  bool tensor_memory = false;  // the kernel has tcgen05 instructions
+  bool async_proxy = false;                               // the kernel has instructions of the asynchronous proxy: bulk copies, wgmma, tcgen05
+  bool tensor_memory = false;                             // the kernel has tcgen05 instructions
 };
 
 /// Derives entries and the value slice from kernel, order and first.

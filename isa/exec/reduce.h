@@ -38,10 +38,9 @@ inline void reduce_integer(BulkCopy::ReduceOp op, Type type, uint8_t* to, const 
   switch (type) {
     case Type::s32: return apply(int32_t{});
     case Type::s64: return apply(int64_t{});
-    case Type::u64: case Type::b64: return apply(uint64_t{});
-    default:
-      TC_CHECK(bits(type) == 32, "no integer reduction of type {}", name(type));
-      return apply(uint32_t{});
+    case Type::u64:
+    case Type::b64: return apply(uint64_t{});
+    default: TC_CHECK(bits(type) == 32, "no integer reduction of type {}", name(type)); return apply(uint32_t{});
   }
 }
 

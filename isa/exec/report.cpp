@@ -72,7 +72,8 @@ std::string shared_name(const Module& module, const Kernel& kernel, uint32_t off
     const Symbol& symbol = module.symbols[index];
     if (offset < base || offset - base >= symbol.bytes) continue;
     if (symbol.bytes == 8 && offset == base) return symbol.name;
-    return symbol.type != Type::none && bits(symbol.type) == 64 ? fmt::format("{}[{}]", symbol.name, (offset - base) / 8) : fmt::format("{}+{}", symbol.name, offset - base);
+    return symbol.type != Type::none && bits(symbol.type) == 64 ? fmt::format("{}[{}]", symbol.name, (offset - base) / 8)
+                                                                : fmt::format("{}+{}", symbol.name, offset - base);
   }
   return {};
 }
@@ -90,13 +91,16 @@ Diagnostic fault_diagnostic(const Module& module, const LaunchInfo& launch, cons
   }
   const char* kind = own ? (fault.kind ? fault.kind : "illegal-instruction") : "barrier-misuse";
   return {Severity::error, kind, place_of(module, inst),
-          fmt::format("{}{}: '{}' in {}", own ? with_names(module, *warp.program().kernel, fault.text) : error, source_note(module, inst), brief(inst), where)};
+          fmt::format("{}{}: '{}' in {}", own ? with_names(module, *warp.program().kernel, fault.text) : error, source_note(module, inst),
+                      brief(inst), where)};
 }
 
-Diagnostic async_fault_diagnostic(const Module& module, const Kernel& kernel, const Cta& cta, uint32_t warp, uint32_t inst, const MbarrierError& error) {
+Diagnostic async_fault_diagnostic(const Module& module, const Kernel& kernel, const Cta& cta, uint32_t warp, uint32_t inst,
+                                  const MbarrierError& error) {
   const Inst& at = kernel.insts[inst];
-  return {Severity::error, error.kind, place_of(module, at),
-          fmt::format("{}{}: '{}' in CTA {}, warp {}", with_names(module, kernel, error.text), source_note(module, at), brief(at), str(cta.id), warp)};
+  return {
+      Severity::error, error.kind, place_of(module, at),
+      fmt::format("{}{}: '{}' in CTA {}, warp {}", with_names(module, kernel, error.text), source_note(module, at), brief(at), str(cta.id), warp)};
 }
 
 void HazardLog::add(const Cta& cta, Warp& warp) {
@@ -157,8 +161,9 @@ void HazardLog::report(const Module& module, const Kernel& kernel, Diagnostics& 
       left = 0;
     }
     diags.warning(e.lane < 0 && e.finding.named ? e.finding.named : kind_of(key.second), place_of(module, inst),
-                  fmt::format("'{}'{} {}: {} time{}, first {}CTA {} warp {}{}{}", brief(inst), source_note(module, inst), what, e.count, e.count == 1 ? "" : "s",
-                              e.where.empty() ? "in " : "at " + e.where + ", ", str(e.cta), e.warp, e.lane >= 0 ? fmt::format(" lane {}", e.lane) : "", more));
+                  fmt::format("'{}'{} {}: {} time{}, first {}CTA {} warp {}{}{}", brief(inst), source_note(module, inst), what, e.count,
+                              e.count == 1 ? "" : "s", e.where.empty() ? "in " : "at " + e.where + ", ", str(e.cta), e.warp,
+                              e.lane >= 0 ? fmt::format(" lane {}", e.lane) : "", more));
   }
 }
 

@@ -27,7 +27,8 @@ std::string shared_name(const Module& module, const Kernel& kernel, uint32_t off
 Diagnostic fault_diagnostic(const Module& module, const LaunchInfo& launch, const Cta& cta, const Warp& warp, const std::string& error = {});
 
 /// A fault of an asynchronous operation (a bulk copy, a remote arrival) that instruction `inst` issued.
-Diagnostic async_fault_diagnostic(const Module& module, const Kernel& kernel, const Cta& cta, uint32_t warp, uint32_t inst, const MbarrierError& error);
+Diagnostic async_fault_diagnostic(const Module& module, const Kernel& kernel, const Cta& cta, uint32_t warp, uint32_t inst,
+                                  const MbarrierError& error);
 
 /// Collects hazards: one warning an instruction and kind, with a count and where it was seen first.
 class HazardLog {
@@ -44,8 +45,8 @@ class HazardLog {
     Space space = Space::none;
     Dim3 cta;
     uint32_t warp = 0;
-    int lane = 0;           // -1: a finding
-    std::string where;      // "offset 64 of shared memory"
+    int lane = 0;       // -1: a finding
+    std::string where;  // "offset 64 of shared memory"
     HazardFinding finding;
   };
   std::map<std::pair<uint32_t, uint8_t>, Entry> entries_;  // (instruction, hazard bit)

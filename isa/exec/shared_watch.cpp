@@ -71,7 +71,8 @@ void SharedWatch::start(bool on, uint32_t bytes, const std::vector<Warp>& warps,
 }
 
 void SharedWatch::forget(std::vector<Flight>& flights, const BulkCopy& copy, uint32_t offset) {
-  const auto it = std::find_if(flights.begin(), flights.end(), [&](const Flight& f) { return f.offset == offset && f.bytes == copy.bytes && f.inst == copy.inst; });
+  const auto it = std::find_if(flights.begin(), flights.end(),
+                               [&](const Flight& f) { return f.offset == offset && f.bytes == copy.bytes && f.inst == copy.inst; });
   if (it != flights.end()) flights.erase(it);
 }
 
@@ -86,7 +87,8 @@ void SharedWatch::tag(uint32_t warp, uint32_t inst, uint32_t offset, uint32_t by
     if (tag == 0) {
       ++dirty_count_;
       // The window may end inside its last granule; such bytes are no asynchronous reader's.
-      if (keep_old_ && (g + 1) * kGranule <= (*warps_)[0].ctx.shared->size()) std::memcpy(old_[g].data(), (*warps_)[0].ctx.shared->data() + g * kGranule, kGranule);
+      if (keep_old_ && (g + 1) * kGranule <= (*warps_)[0].ctx.shared->size())
+        std::memcpy(old_[g].data(), (*warps_)[0].ctx.shared->data() + g * kGranule, kGranule);
     }
     tag = mine;
     if (remote) {
@@ -212,15 +214,18 @@ void SharedWatch::check_swizzle(ExecContext& ctx, const WgmmaIssue& issue) {
     if (bytes == 255) continue;
     if (bytes != e.swizzle_bytes) {
       ctx.find({kSwizzleMismatch, issue.index, ctx.warp_index, block.inst, block.warp, e.begin,
-                fmt::format("reads operand {} with another swizzle than {{}} wrote: TMA wrote {}, the descriptor reads {}: {}", operand == 0 ? 'A' : 'B', pattern_name(bytes),
-                            pattern_name(e.swizzle_bytes), WgmmaOps::of(issue).swizzle_difference(issue, static_cast<int>(operand), bytes))});
+                fmt::format("reads operand {} with another swizzle than {{}} wrote: TMA wrote {}, the descriptor reads {}: {}",
+                            operand == 0 ? 'A' : 'B', pattern_name(bytes), pattern_name(e.swizzle_bytes),
+                            WgmmaOps::of(issue).swizzle_difference(issue, static_cast<int>(operand), bytes))});
       continue;
     }
     const uint32_t repeat = swizzle_repeat(written), past = block.base % repeat;
     if (past != 0 && repeat != 0 && (block.base >> 7 & 7) != e.base_offset)
       ctx.find({kSwizzleMismatch, issue.index, ctx.warp_index, block.inst, block.warp, e.begin,
-                fmt::format("reads operand {} from the tile at offset {} that {{}} wrote: it starts {} bytes past a multiple of {}, where the {} pattern starts, and "
-                            "the descriptor's base offset is {}", operand == 0 ? 'A' : 'B', block.base, past, repeat, pattern_name(bytes), e.base_offset)});
+                fmt::format("reads operand {} from the tile at offset {} that {{}} wrote: it starts {} bytes past a multiple of {}, where the {} "
+                            "pattern starts, and "
+                            "the descriptor's base offset is {}",
+                            operand == 0 ? 'A' : 'B', block.base, past, repeat, pattern_name(bytes), e.base_offset)});
   }
 }
 
@@ -249,7 +254,8 @@ void SharedWatch::check_swizzle(ExecContext& ctx, uint32_t inst, const std::vect
     const uint32_t bytes = pattern_bytes(static_cast<TensorMap::Swizzling>(block.mode - 1));
     if (bytes != 255 && bytes != run.swizzle_bytes)
       ctx.find({kSwizzleMismatch, inst, ctx.warp_index, block.inst, block.warp, run.offset,
-                fmt::format("reads with another swizzle than {{}} wrote: TMA wrote {}, the descriptor reads {}", pattern_name(bytes), pattern_name(run.swizzle_bytes))});
+                fmt::format("reads with another swizzle than {{}} wrote: TMA wrote {}, the descriptor reads {}", pattern_name(bytes),
+                            pattern_name(run.swizzle_bytes))});
   }
 }
 
@@ -259,7 +265,8 @@ void SharedWatch::tensor(ExecContext& ctx, const Tcgen05Op& op, uint32_t issuer,
   TensorReads reads{issuer, op.id, op.index, op.warp, ~0u, 0, runs};
   for (const WgmmaRead& run : runs) reads.begin = std::min(reads.begin, run.offset), reads.end = std::max(reads.end, run.offset + run.bytes);
   check_swizzle(ctx, op.index, runs);
-  if (std::any_of(loads_.begin(), loads_.end(), [&](const Flight& f) { return overlap(reads.begin, reads.end - reads.begin, f.offset, f.bytes); })) check_flights(ctx, op.index, runs);
+  if (std::any_of(loads_.begin(), loads_.end(), [&](const Flight& f) { return overlap(reads.begin, reads.end - reads.begin, f.offset, f.bytes); }))
+    check_flights(ctx, op.index, runs);
   auto old = check_fences(ctx, op.index, runs);
   if (stale != nullptr) *stale = std::move(old);
   if (ctx.values_known) check_undefined(ctx, op.index, runs, memory);
@@ -333,10 +340,12 @@ void SharedWatch::check_overwrite(ExecContext& ctx, uint32_t inst, uint32_t offs
   if (check_wgmma_readers(ctx, inst, offset, bytes)) return;
   for (const Flight& f : stores_)
     if (overlap(offset, bytes, f.offset, f.bytes))
-      return ctx.find({kOverwriteInFlight, inst, ctx.warp_index, f.inst, f.warp, std::max(offset, f.offset), "overwrites bytes that {}, still in flight, has not read"});
+      return ctx.find({kOverwriteInFlight, inst, ctx.warp_index, f.inst, f.warp, std::max(offset, f.offset),
+                       "overwrites bytes that {}, still in flight, has not read"});
   for (const Flight& f : loads_)
     if (overlap(offset, bytes, f.offset, f.bytes))
-      return ctx.find({kOverwriteInFlight, inst, ctx.warp_index, f.inst, f.warp, std::max(offset, f.offset), "writes bytes that {}, still in flight, will write too"});
+      return ctx.find({kOverwriteInFlight, inst, ctx.warp_index, f.inst, f.warp, std::max(offset, f.offset),
+                       "writes bytes that {}, still in flight, will write too"});
 }
 
 /// Bytes that an earlier copy brought and that nobody can have used: no thread has waited for the phase that they completed.
@@ -347,7 +356,8 @@ void SharedWatch::check_unread(ExecContext& ctx, uint32_t inst, const BulkCopy& 
   const auto it = last_loads_.find(offset);
   if (it != last_loads_.end() && it->second.mbarrier == copy.mbarrier.offset && record->phase > it->second.phase && record->seen <= it->second.phase)
     ctx.find({kOverwriteInFlight, inst, ctx.warp_index, it->second.inst, it->second.warp, offset,
-              fmt::format("overwrites what {{}} brought in phase {} of its mbarrier, whose end no thread has waited for: nobody has read it", it->second.phase)});
+              fmt::format("overwrites what {{}} brought in phase {} of its mbarrier, whose end no thread has waited for: nobody has read it",
+                          it->second.phase)});
   last_loads_[offset] = {copy.mbarrier.offset, inst, ctx.warp_index, record->phase};
 }
 
@@ -355,9 +365,10 @@ void SharedWatch::check_alignment(ExecContext& ctx, uint32_t inst, const BulkCop
   if (!copy.map || copy.map->swizzle == TensorMap::Swizzling::none) return;
   const uint32_t repeat = swizzle_repeat(copy.map->swizzle), past = copy.shared.offset % repeat;
   if (past == 0 || copy.bytes < repeat) return;  // less than a pattern: a part of a larger tile
-  ctx.find({kSwizzleMismatch, inst, ctx.warp_index, HazardFinding::kNone, 0, copy.shared.offset,
-            fmt::format("{} tile at offset {} starts {} bytes past a multiple of {}, where the swizzle pattern {} starts: row 0 is swizzled as row {}", what, copy.shared.offset, past,
-                        repeat, name(copy.map->swizzle), past / 128)});
+  ctx.find(
+      {kSwizzleMismatch, inst, ctx.warp_index, HazardFinding::kNone, 0, copy.shared.offset,
+       fmt::format("{} tile at offset {} starts {} bytes past a multiple of {}, where the swizzle pattern {} starts: row 0 is swizzled as row {}",
+                   what, copy.shared.offset, past, repeat, name(copy.map->swizzle), past / 128)});
 }
 
 void SharedWatch::bulk_writes(ExecContext& ctx, uint32_t inst, const BulkCopy& copy, uint32_t offset) {
@@ -367,7 +378,8 @@ void SharedWatch::bulk_writes(ExecContext& ctx, uint32_t inst, const BulkCopy& c
   clear_range(offset, copy.bytes);
   loads_.push_back({offset, copy.bytes, inst, ctx.warp_index});
   const uint8_t mode = copy.map ? static_cast<uint8_t>(1 + static_cast<uint8_t>(copy.map->swizzle)) : 0;
-  for (uint32_t b = offset / kBlock; copy.bytes > 0 && b <= (offset + copy.bytes - 1) / kBlock; ++b) blocks_[b] = {mode, offset, inst, ctx.warp_index};
+  for (uint32_t b = offset / kBlock; copy.bytes > 0 && b <= (offset + copy.bytes - 1) / kBlock; ++b)
+    blocks_[b] = {mode, offset, inst, ctx.warp_index};
 }
 
 }  // namespace tcsim::isa

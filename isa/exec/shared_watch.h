@@ -81,7 +81,8 @@ class SharedWatch {
 
   /// An operation of the tensor core that reads `runs` of this CTA's memory: tcgen05.mma and cp. issuer: any number that names the warp.
   /// stale (may be nullptr): as issue.stale of wgmma.
-  void tensor(ExecContext& ctx, const Tcgen05Op& op, uint32_t issuer, const WindowMemory& memory, const std::vector<WgmmaRead>& runs, std::shared_ptr<const StaleBytes>* stale);
+  void tensor(ExecContext& ctx, const Tcgen05Op& op, uint32_t issuer, const WindowMemory& memory, const std::vector<WgmmaRead>& runs,
+              std::shared_ptr<const StaleBytes>* stale);
 
   // ---- and later ----
   /// Somebody waited for a commit: the operations of the issuer up to `id` have read what they read.
@@ -92,12 +93,30 @@ class SharedWatch {
  private:
   static constexpr uint32_t kGranule = 16, kBlock = 1024;  // of tags; of swizzle modes: the longest pattern
   static constexpr uint8_t kAnybody = 0xff;                // tag: any warp's fence counts
-  struct Run { uint32_t first, count; };                   // granules
-  struct Writer { uint32_t inst; uint32_t warp; };
-  struct Flight { uint32_t offset, bytes, inst, warp; };
-  struct Loaded { uint32_t mbarrier, inst, warp; uint64_t phase; };
-  struct TensorReads { uint32_t issuer; uint64_t id; uint32_t inst, warp, begin, end; std::vector<WgmmaRead> runs; };
-  struct Block { uint8_t mode = 0; uint32_t base = 0, inst = 0, warp = 0; };  // mode: 1 + TensorMap::Swizzling, 0: not known
+  struct Run {
+    uint32_t first, count;
+  };  // granules
+  struct Writer {
+    uint32_t inst;
+    uint32_t warp;
+  };
+  struct Flight {
+    uint32_t offset, bytes, inst, warp;
+  };
+  struct Loaded {
+    uint32_t mbarrier, inst, warp;
+    uint64_t phase;
+  };
+  struct TensorReads {
+    uint32_t issuer;
+    uint64_t id;
+    uint32_t inst, warp, begin, end;
+    std::vector<WgmmaRead> runs;
+  };
+  struct Block {
+    uint8_t mode = 0;
+    uint32_t base = 0, inst = 0, warp = 0;
+  };  // mode: 1 + TensorMap::Swizzling, 0: not known
 
   static void forget(std::vector<Flight>& flights, const BulkCopy& copy, uint32_t offset);
   void tag(uint32_t warp, uint32_t inst, uint32_t offset, uint32_t bytes, bool remote);
@@ -116,18 +135,18 @@ class SharedWatch {
   void check_alignment(ExecContext& ctx, uint32_t inst, const BulkCopy& copy, const char* what);
 
   bool on_ = false, keep_old_ = false;
-  uint32_t rank_ = 0;                          // of the CTA in its cluster
+  uint32_t rank_ = 0;  // of the CTA in its cluster
   TensorWatch* tensor_watch_ = nullptr;
   const std::vector<Warp>* warps_ = nullptr;
-  std::vector<uint32_t> publishes_;            // per warp
+  std::vector<uint32_t> publishes_;  // per warp
   uint32_t dirty_count_ = 0;
-  std::vector<uint8_t> tags_;                  // per granule: 0 clean, 1 + warp, kAnybody
-  std::vector<Writer> writers_;                // of the granules that are not clean
-  std::vector<std::array<uint8_t, 16>> old_;   // likewise; only when old bytes are kept
-  std::vector<std::vector<Run>> dirty_;        // per warp
+  std::vector<uint8_t> tags_;                 // per granule: 0 clean, 1 + warp, kAnybody
+  std::vector<Writer> writers_;               // of the granules that are not clean
+  std::vector<std::array<uint8_t, 16>> old_;  // likewise; only when old bytes are kept
+  std::vector<std::vector<Run>> dirty_;       // per warp
   std::vector<Run> published_;
   std::vector<Block> blocks_;
-  std::vector<Flight> loads_, stores_;         // in flight: bytes to be written; bytes to be read
+  std::vector<Flight> loads_, stores_;               // in flight: bytes to be written; bytes to be read
   std::unordered_map<uint32_t, Loaded> last_loads_;  // by offset
   std::deque<TensorReads> tensor_reads_;
   std::vector<WgmmaRead> runs_;

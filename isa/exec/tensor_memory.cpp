@@ -103,8 +103,9 @@ std::optional<uint32_t> TensorMemory::allocate_pair(const TensorAllocation& want
     return column;
   }
   if (own == requests_.end()) requests_.push_back({wanted, false});
-  const auto peer = std::find_if(other.requests_.begin(), other.requests_.end(),
-                                 [&](const PairRequest& r) { return r.wanted.pair == wanted.pair && (&other != this || r.wanted.key != wanted.key) && !r.granted; });
+  const auto peer = std::find_if(other.requests_.begin(), other.requests_.end(), [&](const PairRequest& r) {
+    return r.wanted.pair == wanted.pair && (&other != this || r.wanted.key != wanted.key) && !r.granted;
+  });
   if (peer == other.requests_.end()) return std::nullopt;
   if (peer->wanted.columns != wanted.columns) {
     error = fmt::format("tcgen05.alloc.cta_group::2 of {} columns, but the other CTA of the pair allocates {}", wanted.columns, peer->wanted.columns);
@@ -127,9 +128,11 @@ std::optional<uint32_t> TensorMemory::allocate_pair(const TensorAllocation& want
 }
 
 std::string TensorMemory::free(uint32_t key, uint32_t column, uint32_t columns) {
-  const auto it = std::find_if(allocations_.begin(), allocations_.end(), [&](const TensorAllocation& a) { return a.key == key && a.column == column; });
+  const auto it =
+      std::find_if(allocations_.begin(), allocations_.end(), [&](const TensorAllocation& a) { return a.key == key && a.column == column; });
   if (it == allocations_.end()) return fmt::format("no allocation of this CTA starts at column {} of Tensor Memory", column);
-  if (it->columns != columns) return fmt::format("the allocation at column {} of Tensor Memory has {} columns, tcgen05.dealloc names {}", column, it->columns, columns);
+  if (it->columns != columns)
+    return fmt::format("the allocation at column {} of Tensor Memory has {} columns, tcgen05.dealloc names {}", column, it->columns, columns);
   mark_undefined(column, columns);
   allocations_.erase(it);
   ++changes_;

@@ -72,8 +72,15 @@ class TensorMemory {
   uint64_t changes() const { return changes_; }
 
  private:
-  struct Client { uint32_t key; bool relinquished; uint32_t last_columns; };
-  struct PairRequest { TensorAllocation wanted; bool granted; };
+  struct Client {
+    uint32_t key;
+    bool relinquished;
+    uint32_t last_columns;
+  };
+  struct PairRequest {
+    TensorAllocation wanted;
+    bool granted;
+  };
   Client& client(uint32_t key);
   const Client* find_client(uint32_t key) const;
   bool may_allocate(uint32_t key) const { return !permit_ || *permit_ == key; }

@@ -16,7 +16,8 @@ bool same(const TensorRange& a, const TensorRange& b) {
 }
 
 bool overlap(const TensorRange& a, const TensorRange& b) {
-  return a.cta == b.cta && a.lane < b.lane + b.lanes && b.lane < a.lane + a.lanes && a.column < b.column + b.columns && b.column < a.column + a.columns;
+  return a.cta == b.cta && a.lane < b.lane + b.lanes && b.lane < a.lane + a.lanes && a.column < b.column + b.columns &&
+         b.column < a.column + a.columns;
 }
 
 }  // namespace
@@ -24,10 +25,15 @@ bool overlap(const TensorRange& a, const TensorRange& b) {
 /// The access under examination, and what it met.
 struct TensorWatch::Check {
   uint32_t inst = 0;
-  uint16_t warp = 0;       // index(rank, warp)
-  struct Found { Hazard kind = kFindings; const char* named = nullptr; uint32_t other = 0, other_warp = 0, column = 0; std::string text; };
+  uint16_t warp = 0;  // index(rank, warp)
+  struct Found {
+    Hazard kind = kFindings;
+    const char* named = nullptr;
+    uint32_t other = 0, other_warp = 0, column = 0;
+    std::string text;
+  };
   std::vector<Found> found{};
-  uint32_t column = 0;      // of the cell looked at
+  uint32_t column = 0;  // of the cell looked at
 
   void add(Hazard kind, const char* named, const Event& other, std::string text) {
     for (const Found& f : found)
@@ -152,10 +158,12 @@ void TensorWatch::check_reader(Check& check, const Event& write, bool same_queue
     case Event::Kind::operation:
       if (same_queue) return;
       if (!visible(reader, write))
-        return check.add(kMissingWait, nullptr, write, "meets columns from {} on that {{}} writes, and no wait for a tcgen05.commit after it has passed");
+        return check.add(kMissingWait, nullptr, write,
+                         "meets columns from {} on that {{}} writes, and no wait for a tcgen05.commit after it has passed");
       break;
     case Event::Kind::store:
-      if (pending(write)) return check.add(kMissingWait, nullptr, write, "meets columns from {} on that {{}} wrote: tcgen05.wait::st is missing after it");
+      if (pending(write))
+        return check.add(kMissingWait, nullptr, write, "meets columns from {} on that {{}} wrote: tcgen05.wait::st is missing after it");
       break;
     default: return;
   }
@@ -171,15 +179,18 @@ void TensorWatch::check_writer(Check& check, const Cell& cell, bool same_queue) 
     case Event::Kind::operand:
       if (same_queue) return;
       if (!visible(warps_[check.warp], read))
-        return check.add(kOverwriteInFlight, nullptr, read, "overwrites columns from {} on that {{}} reads, and no wait for a tcgen05.commit after it has passed");
+        return check.add(kOverwriteInFlight, nullptr, read,
+                         "overwrites columns from {} on that {{}} reads, and no wait for a tcgen05.commit after it has passed");
       break;
     case Event::Kind::load:
-      if (pending(read)) return check.add(kOverwriteInFlight, nullptr, read, "overwrites columns from {} on that {{}} reads: tcgen05.wait::ld is missing after it");
+      if (pending(read))
+        return check.add(kOverwriteInFlight, nullptr, read, "overwrites columns from {} on that {{}} reads: tcgen05.wait::ld is missing after it");
       break;
     default: return;
   }
   if (const char* fence = missing_fence(check.warp, read))
-    check.add(kFindings, kMissingFence, read, std::string("overwrites columns from {} on that {{}} read in another thread: ") + fence + " is missing");
+    check.add(kFindings, kMissingFence, read,
+              std::string("overwrites columns from {} on that {{}} read in another thread: ") + fence + " is missing");
 }
 
 void TensorWatch::check_cells(Check& check, uint32_t rank, const TensorRange& range, bool write, bool same_queue) {
@@ -223,11 +234,13 @@ void TensorWatch::load(ExecContext& ctx, uint32_t inst, const Move& move) {
   const uint32_t event = new_event({Event::Kind::load, {}, check.warp, inst, 0, 0, ++time_});
   ++accesses_;
   for (uint32_t a = 0; a < move.accesses; ++a) {
-    const TensorRange range{0, static_cast<uint16_t>(move.lane), static_cast<uint16_t>(move.lanes), static_cast<uint16_t>(move.column[a]), static_cast<uint16_t>(move.columns)};
+    const TensorRange range{0, static_cast<uint16_t>(move.lane), static_cast<uint16_t>(move.lanes), static_cast<uint16_t>(move.column[a]),
+                            static_cast<uint16_t>(move.columns)};
     check_cells(check, ctx.cluster_rank, range, false, false);
     mark(ctx.cluster_rank, range, event, false);
     if (const auto at = ctx.tensor->undefined(move.lane, move.lanes, move.column[a], move.columns))
-      check.add(kUninitialisedRead, nullptr, events_[event], fmt::format("reads lane {}, column {} of Tensor Memory, which nobody wrote", at->lane, at->column));
+      check.add(kUninitialisedRead, nullptr, events_[event],
+                fmt::format("reads lane {}, column {} of Tensor Memory, which nobody wrote", at->lane, at->column));
   }
   for (Check::Found& f : check.found)
     if (f.kind == kUninitialisedRead) f.other = HazardFinding::kNone;
@@ -242,7 +255,8 @@ void TensorWatch::store(ExecContext& ctx, uint32_t inst, const Move& move) {
   const uint32_t event = new_event({Event::Kind::store, {}, check.warp, inst, 0, 0, ++time_});
   ++accesses_;
   for (uint32_t a = 0; a < move.accesses; ++a) {
-    const TensorRange range{0, static_cast<uint16_t>(move.lane), static_cast<uint16_t>(move.lanes), static_cast<uint16_t>(move.column[a]), static_cast<uint16_t>(move.columns)};
+    const TensorRange range{0, static_cast<uint16_t>(move.lane), static_cast<uint16_t>(move.lanes), static_cast<uint16_t>(move.column[a]),
+                            static_cast<uint16_t>(move.columns)};
     check_cells(check, ctx.cluster_rank, range, true, false);
     mark(ctx.cluster_rank, range, event, true);
   }
@@ -255,7 +269,9 @@ void TensorWatch::store(ExecContext& ctx, uint32_t inst, const Move& move) {
 bool TensorWatch::repeat(const Tcgen05Op& op, const Tcgen05Touches& touches) {
   if (last_.event == 0 || last_.accesses != accesses_ || !touches.reads.empty() || touches.writes.size() != last_.writes.size()) return false;
   Event& e = events_[last_.event];
-  if (e.kind != Event::Kind::operation || e.cells != last_.cells || e.warp != index(op.rank, op.warp) || op.kind != Tcgen05Op::Kind::mma || e.op != op.kind) return false;
+  if (e.kind != Event::Kind::operation || e.cells != last_.cells || e.warp != index(op.rank, op.warp) || op.kind != Tcgen05Op::Kind::mma ||
+      e.op != op.kind)
+    return false;
   for (size_t i = 0; i < touches.writes.size(); ++i)
     if (!same(touches.writes[i], last_.writes[i])) return false;
   e.id = op.id;
@@ -277,16 +293,19 @@ bool TensorWatch::check_operands(ExecContext& ctx, const Tcgen05Op& op, const Tc
     const char* role = kRoles[read.role];
     for (const TensorRange& w : touches.writes)
       if (overlap(read.range, w))
-        return fault(read.range, fmt::format("tcgen05.mma reads {} from columns {} to {} of Tensor Memory, and writes D to columns {} to {}: they overlap", role, read.range.column,
-                                             read.range.column + read.range.columns - 1, w.column, w.column + w.columns - 1));
+        return fault(read.range,
+                     fmt::format("tcgen05.mma reads {} from columns {} to {} of Tensor Memory, and writes D to columns {} to {}: they overlap", role,
+                                 read.range.column, read.range.column + read.range.columns - 1, w.column, w.column + w.columns - 1));
     const uint32_t rank = rank_of(op, read.range.cta);
     const WarpState& issuer = warps_[index(op.rank, op.warp)];
     for (uint32_t c = read.range.column; c < uint32_t{read.range.column} + read.range.columns; ++c)
       for (uint32_t row = read.range.lane / kRow; row * kRow < uint32_t{read.range.lane} + read.range.lanes; ++row) {
         const Event& e = events_[cell(rank, row, c).write];
         if (e.kind == Event::Kind::operation && e.op == Tcgen05Op::Kind::mma && !visible(issuer, e))
-          return fault(read.range, fmt::format("tcgen05.mma reads {} from column {} of Tensor Memory, where an earlier tcgen05.mma in flight writes D: a tcgen05.commit and a wait for its "
-                                               "mbarrier must come between", role, c));
+          return fault(read.range, fmt::format("tcgen05.mma reads {} from column {} of Tensor Memory, where an earlier tcgen05.mma in flight writes "
+                                               "D: a tcgen05.commit and a wait for its "
+                                               "mbarrier must come between",
+                                               role, c));
       }
   }
   return true;

@@ -31,7 +31,10 @@ class TensorWatch {
   bool on() const { return on_; }
 
   // ---- instructions of a warp, when they execute ----
-  struct Move { uint32_t lane = 0, lanes = 0, columns = 0, accesses = 1; std::array<uint32_t, 2> column{}; };
+  struct Move {
+    uint32_t lane = 0, lanes = 0, columns = 0, accesses = 1;
+    std::array<uint32_t, 2> column{};
+  };
   void load(ExecContext& ctx, uint32_t inst, const Move& move);
   void store(ExecContext& ctx, uint32_t inst, const Move& move);
   void waited(ExecContext& ctx, bool stores);
@@ -67,11 +70,19 @@ class TensorWatch {
     uint32_t inst = 0, cells = 0;  // cells that name it
     uint64_t id = 0, time = 0;
   };
-  struct Cell { uint32_t write = 0, read = 0; };  // events; 0: none
-  struct Seen { uint16_t warp; uint64_t id; };    // operations of a warp up to `id` are known to be complete
-  struct Commit { uint16_t warp; uint64_t id, phase; };
+  struct Cell {
+    uint32_t write = 0, read = 0;
+  };  // events; 0: none
+  struct Seen {
+    uint16_t warp;
+    uint64_t id;
+  };  // operations of a warp up to `id` are known to be complete
+  struct Commit {
+    uint16_t warp;
+    uint64_t id, phase;
+  };
   struct WarpState {
-    uint64_t before = 0, after = 0;          // when it last executed the fences
+    uint64_t before = 0, after = 0;  // when it last executed the fences
     uint64_t waited_load = 0, waited_store = 0;
     std::vector<Seen> seen;
     std::vector<uint32_t> loading;
@@ -99,14 +110,19 @@ class TensorWatch {
   std::vector<Cta*> ctas_;
   uint64_t time_ = 0, next_id_ = 0;
   std::vector<Cell> cells_;
-  std::vector<Event> events_;       // [0] stands for none
+  std::vector<Event> events_;  // [0] stands for none
   std::vector<uint32_t> free_;
   std::vector<WarpState> warps_;
   std::vector<Seen> published_;
   std::unordered_map<uint64_t, std::vector<Commit>> commits_;  // by rank << 32 | mbarrier
   // The last mma: one just like it changes no cell.
-  struct Last { uint32_t event = 0; uint64_t accesses = 0; std::vector<TensorRange> writes; uint32_t cells = 0; } last_;
-  uint64_t accesses_ = 0;           // that were not repeats
+  struct Last {
+    uint32_t event = 0;
+    uint64_t accesses = 0;
+    std::vector<TensorRange> writes;
+    uint32_t cells = 0;
+  } last_;
+  uint64_t accesses_ = 0;  // that were not repeats
 };
 
 }  // namespace tcsim::isa

@@ -7,17 +7,59 @@ namespace {
 
 bool has_destination(const Inst& inst) {
   switch (inst.op) {
-    case Op::st: case Op::red: case Op::prefetch: case Op::prefetchu: case Op::applypriority: case Op::discard:
-    case Op::fence: case Op::membar: case Op::cp_async: case Op::cp_async_commit: case Op::cp_async_wait:
-    case Op::cp_async_mbarrier_arrive: case Op::bar_sync: case Op::bar_arrive: case Op::bar_warp:
-    case Op::mbarrier_init: case Op::mbarrier_inval: case Op::mbarrier_expect_tx: case Op::mbarrier_complete_tx:
-    case Op::griddepcontrol: case Op::nanosleep: case Op::bra: case Op::brx: case Op::call: case Op::ret: case Op::exit:
-    case Op::trap: case Op::brkpt: case Op::pmevent: case Op::label_nop: case Op::stackrestore: case Op::setmaxnreg:
-    case Op::wmma_store: case Op::stmatrix: case Op::fence_proxy: case Op::barrier_cluster_arrive: case Op::barrier_cluster_wait:
-    case Op::wgmma_fence: case Op::wgmma_commit: case Op::wgmma_wait: case Op::cp_async_bulk_commit: case Op::cp_async_bulk_wait:
-    case Op::tcgen05_alloc: case Op::tcgen05_dealloc: case Op::tcgen05_relinquish: case Op::tcgen05_st: case Op::tcgen05_wait: case Op::tcgen05_cp:
-    case Op::tcgen05_shift: case Op::tcgen05_mma: case Op::tcgen05_commit: case Op::tcgen05_fence: case Op::clusterlaunchcontrol_try_cancel:
-      return false;
+    case Op::st:
+    case Op::red:
+    case Op::prefetch:
+    case Op::prefetchu:
+    case Op::applypriority:
+    case Op::discard:
+    case Op::fence:
+    case Op::membar:
+    case Op::cp_async:
+    case Op::cp_async_commit:
+    case Op::cp_async_wait:
+    case Op::cp_async_mbarrier_arrive:
+    case Op::bar_sync:
+    case Op::bar_arrive:
+    case Op::bar_warp:
+    case Op::mbarrier_init:
+    case Op::mbarrier_inval:
+    case Op::mbarrier_expect_tx:
+    case Op::mbarrier_complete_tx:
+    case Op::griddepcontrol:
+    case Op::nanosleep:
+    case Op::bra:
+    case Op::brx:
+    case Op::call:
+    case Op::ret:
+    case Op::exit:
+    case Op::trap:
+    case Op::brkpt:
+    case Op::pmevent:
+    case Op::label_nop:
+    case Op::stackrestore:
+    case Op::setmaxnreg:
+    case Op::wmma_store:
+    case Op::stmatrix:
+    case Op::fence_proxy:
+    case Op::barrier_cluster_arrive:
+    case Op::barrier_cluster_wait:
+    case Op::wgmma_fence:
+    case Op::wgmma_commit:
+    case Op::wgmma_wait:
+    case Op::cp_async_bulk_commit:
+    case Op::cp_async_bulk_wait:
+    case Op::tcgen05_alloc:
+    case Op::tcgen05_dealloc:
+    case Op::tcgen05_relinquish:
+    case Op::tcgen05_st:
+    case Op::tcgen05_wait:
+    case Op::tcgen05_cp:
+    case Op::tcgen05_shift:
+    case Op::tcgen05_mma:
+    case Op::tcgen05_commit:
+    case Op::tcgen05_fence:
+    case Op::clusterlaunchcontrol_try_cancel: return false;
     default:
       // mbarrier.arrive has a form without the state.
       return inst.group_count > 0 && inst.groups[0].count > 0 && inst.operand(0).kind != Operand::Kind::address;
@@ -30,20 +72,51 @@ bool is_value(const Operand& op) { return op.kind == Operand::Kind::reg || op.ki
 std::pair<int, int> critical_groups(const Inst& inst) {
   const int n = inst.group_count;
   switch (inst.op) {
-    case Op::shfl: case Op::vote: case Op::match: case Op::redux: return {n - 1, n};  // member mask
-    case Op::bar_red: return {1, n - 1};                                              // all but the predicate
-    case Op::wmma_load: case Op::wmma_store: return {2, n};                           // stride
-    case Op::elect: case Op::bar_sync: case Op::bar_arrive: case Op::bar_warp: case Op::brx: case Op::nanosleep:
-    case Op::cp_async: case Op::cp_async_commit: case Op::cp_async_wait: case Op::cp_async_mbarrier_arrive:
-    case Op::mbarrier_init: case Op::mbarrier_inval: case Op::mbarrier_arrive: case Op::mbarrier_arrive_drop:
-    case Op::mbarrier_expect_tx: case Op::mbarrier_complete_tx: case Op::mbarrier_test_wait:
-    case Op::mbarrier_try_wait: case Op::mbarrier_pending_count: case Op::alloca: case Op::stackrestore:
-    case Op::cp_async_bulk: case Op::cp_async_bulk_tensor: case Op::cp_reduce_async_bulk: case Op::cp_reduce_async_bulk_tensor:
-    case Op::cp_async_bulk_prefetch: case Op::cp_async_bulk_prefetch_tensor: case Op::tensormap_replace: case Op::tensormap_cp_fenceproxy:
-    case Op::tcgen05_alloc: case Op::tcgen05_dealloc: case Op::tcgen05_cp: case Op::tcgen05_shift: case Op::tcgen05_mma: case Op::tcgen05_commit:
-    case Op::clusterlaunchcontrol_try_cancel:
-      return {0, n};
-    case Op::wgmma_mma: case Op::wgmma_mma_sp: return {2, n};  // B's descriptor and scale-d; A's registers or descriptor: below
+    case Op::shfl:
+    case Op::vote:
+    case Op::match:
+    case Op::redux: return {n - 1, n};    // member mask
+    case Op::bar_red: return {1, n - 1};  // all but the predicate
+    case Op::wmma_load:
+    case Op::wmma_store: return {2, n};  // stride
+    case Op::elect:
+    case Op::bar_sync:
+    case Op::bar_arrive:
+    case Op::bar_warp:
+    case Op::brx:
+    case Op::nanosleep:
+    case Op::cp_async:
+    case Op::cp_async_commit:
+    case Op::cp_async_wait:
+    case Op::cp_async_mbarrier_arrive:
+    case Op::mbarrier_init:
+    case Op::mbarrier_inval:
+    case Op::mbarrier_arrive:
+    case Op::mbarrier_arrive_drop:
+    case Op::mbarrier_expect_tx:
+    case Op::mbarrier_complete_tx:
+    case Op::mbarrier_test_wait:
+    case Op::mbarrier_try_wait:
+    case Op::mbarrier_pending_count:
+    case Op::alloca:
+    case Op::stackrestore:
+    case Op::cp_async_bulk:
+    case Op::cp_async_bulk_tensor:
+    case Op::cp_reduce_async_bulk:
+    case Op::cp_reduce_async_bulk_tensor:
+    case Op::cp_async_bulk_prefetch:
+    case Op::cp_async_bulk_prefetch_tensor:
+    case Op::tensormap_replace:
+    case Op::tensormap_cp_fenceproxy:
+    case Op::tcgen05_alloc:
+    case Op::tcgen05_dealloc:
+    case Op::tcgen05_cp:
+    case Op::tcgen05_shift:
+    case Op::tcgen05_mma:
+    case Op::tcgen05_commit:
+    case Op::clusterlaunchcontrol_try_cancel: return {0, n};
+    case Op::wgmma_mma:
+    case Op::wgmma_mma_sp: return {2, n};  // B's descriptor and scale-d; A's registers or descriptor: below
     default: return {n, n};
   }
 }
@@ -56,18 +129,39 @@ bool is_matrix_product(Op op) { return op == Op::mma || op == Op::mma_sp || op =
 /// Instructions that act on more than their destinations: they run whether or not a result is needed.
 bool has_effect(Op op) {
   switch (op) {
-    case Op::shfl: case Op::vote: case Op::match: case Op::redux: case Op::elect: case Op::activemask:
-    case Op::mbarrier_arrive: case Op::mbarrier_arrive_drop: case Op::mbarrier_test_wait: case Op::mbarrier_try_wait:
-    case Op::bar_red: case Op::alloca: case Op::stacksave: case Op::wgmma_mma: case Op::wgmma_mma_sp:
-      return true;
+    case Op::shfl:
+    case Op::vote:
+    case Op::match:
+    case Op::redux:
+    case Op::elect:
+    case Op::activemask:
+    case Op::mbarrier_arrive:
+    case Op::mbarrier_arrive_drop:
+    case Op::mbarrier_test_wait:
+    case Op::mbarrier_try_wait:
+    case Op::bar_red:
+    case Op::alloca:
+    case Op::stacksave:
+    case Op::wgmma_mma:
+    case Op::wgmma_mma_sp: return true;
     default: return false;
   }
 }
 
 bool moves_data(Op op) {
   switch (op) {
-    case Op::ld: case Op::ldu: case Op::st: case Op::atom: case Op::red: case Op::wmma_load: case Op::wmma_store:
-    case Op::ldmatrix: case Op::stmatrix: case Op::cp_async: case Op::tcgen05_ld: case Op::tcgen05_st: return true;
+    case Op::ld:
+    case Op::ldu:
+    case Op::st:
+    case Op::atom:
+    case Op::red:
+    case Op::wmma_load:
+    case Op::wmma_store:
+    case Op::ldmatrix:
+    case Op::stmatrix:
+    case Op::cp_async:
+    case Op::tcgen05_ld:
+    case Op::tcgen05_st: return true;
     default: return false;
   }
 }
@@ -79,7 +173,8 @@ struct Spaces {
   bool any(Space s) const {
     switch (s) {
       case Space::global: return global;
-      case Space::shared: case Space::shared_cluster: return shared;
+      case Space::shared:
+      case Space::shared_cluster: return shared;
       case Space::local: return local;
       case Space::generic: return global || shared || local;
       default: return false;
@@ -114,7 +209,10 @@ class AddressSlots {
 
  private:
   static constexpr uint32_t kNone = ~0u, kMany = ~0u - 1;
-  struct Address { int32_t slot = -1; int64_t offset = 0; };  // slot -1: the constant
+  struct Address {
+    int32_t slot = -1;
+    int64_t offset = 0;
+  };  // slot -1: the constant
 
   Address resolve(const Operand& op) const {
     Address a{op.kind == Operand::Kind::constant ? -1 : op.slot, op.kind == Operand::Kind::reg ? 0 : op.value};
@@ -289,15 +387,21 @@ InstUses uses_of(const Inst& inst) {
                           inst.op == Op::mad_lo || inst.op == Op::mad_hi);
   u.reads_carry = inst.op == Op::addc || inst.op == Op::subc || inst.op == Op::madc;
   switch (inst.op) {
-    case Op::ld: case Op::ldu: case Op::ldmatrix: case Op::wmma_load:
+    case Op::ld:
+    case Op::ldu:
+    case Op::ldmatrix:
+    case Op::wmma_load:
       u.loads = is_data_space(inst.space);
       u.from = inst.space;
       break;
-    case Op::st: case Op::stmatrix: case Op::wmma_store:
+    case Op::st:
+    case Op::stmatrix:
+    case Op::wmma_store:
       u.stores = is_data_space(inst.space);
       u.to = inst.space;
       break;
-    case Op::atom: case Op::red:
+    case Op::atom:
+    case Op::red:
       u.loads = u.stores = true;
       u.from = u.to = inst.space;
       break;
@@ -306,12 +410,17 @@ InstUses uses_of(const Inst& inst) {
       u.from = Space::global;
       u.to = Space::shared;
       break;
-    case Op::cp_async_bulk: case Op::cp_async_bulk_tensor:  // either way
-    case Op::cp_reduce_async_bulk: case Op::cp_reduce_async_bulk_tensor: case Op::tensormap_replace: case Op::tensormap_cp_fenceproxy:
+    case Op::cp_async_bulk:
+    case Op::cp_async_bulk_tensor:  // either way
+    case Op::cp_reduce_async_bulk:
+    case Op::cp_reduce_async_bulk_tensor:
+    case Op::tensormap_replace:
+    case Op::tensormap_cp_fenceproxy:
       u.loads = u.stores = true;
       u.from = u.to = Space::generic;
       break;
-    case Op::st_async: case Op::red_async:
+    case Op::st_async:
+    case Op::red_async:
       u.stores = true;
       u.to = Space::shared;
       break;

@@ -17,7 +17,7 @@ struct InstUses {
   std::vector<const Operand*> data;      // sources that only flow into the results or to memory
   std::vector<const Operand*> critical;  // sources that must be known: address bases, member masks, barrier ids, ...
   bool reads_carry = false, writes_carry = false;
-  bool loads = false, stores = false;    // data of memory (mbarrier words and parameters are not data)
+  bool loads = false, stores = false;          // data of memory (mbarrier words and parameters are not data)
   Space from = Space::none, to = Space::none;  // where; generic: any
 };
 
@@ -25,15 +25,15 @@ InstUses uses_of(const Inst& inst);
 
 /// Tags: slot s of a register is s, predicate p is slot_count + p, the carry is slot_count + pred_count.
 struct ValueSlice {
-  struct Checks {                          // of a checked instruction
+  struct Checks {  // of a checked instruction
     std::vector<uint32_t> data, critical, defs;
-    bool idle = false;                     // memory instruction whose data nobody needs
+    bool idle = false;  // memory instruction whose data nobody needs
   };
-  std::vector<TimingRun> run;              // per instruction
-  std::vector<Checks> checks;              // per instruction; empty for the others
+  std::vector<TimingRun> run;  // per instruction
+  std::vector<Checks> checks;  // per instruction; empty for the others
   uint32_t tag_count = 0;
   bool global_needed = true;
-  bool shared_needed = false;              // some needed value is loaded from shared memory: copies must move bytes
+  bool shared_needed = false;  // some needed value is loaded from shared memory: copies must move bytes
 };
 
 ValueSlice value_slice(const Kernel& kernel);

@@ -78,7 +78,8 @@ TEST_F(TimingMode, TensorDataIsNeitherMovedNorComputed) {
     mov.u32 %r1, s; mad.lo.u32 %r2, %tid_x, 16, %r1;
     st.shared.v4.u32 [%r2], {%r1, %r1, %r1, %r1};
     ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%r10, %r11, %r12, %r13}, [%r2];
-    ldmatrix.sync.aligned.m8n8.x2.shared.b16 {%r14, %r15}, [%r2];)") + kMma + R"(
+    ldmatrix.sync.aligned.m8n8.x2.shared.b16 {%r14, %r15}, [%r2];)") +
+       kMma + R"(
     mul.f32 %f7, %f3, 0f3f000000; cvt.rn.f16.f32 %h1, %f7;
     st.global.b16 [%out], %h1;)");
   EXPECT_EQ(of("ldmatrix"), TimingRun::addresses);
@@ -114,7 +115,8 @@ TEST_F(TimingMode, TensorMemoryAddressesAreKnown) {
     tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [%r1], 64; add.u32 %r4, %r1, 0; ld.shared.b32 %r5, [%r4];
     tcgen05.st.sync.aligned.32x32b.x1.b32 [%r5], {%f1}; tcgen05.wait::st.sync.aligned;
     tcgen05.ld.sync.aligned.32x32b.x1.b32 {%r6}, [%r5]; tcgen05.wait::ld.sync.aligned; add.u32 %r7, %r6, 1; st.global.u32 [%out], %r7;
-    tcgen05.dealloc.cta_group::1.sync.aligned.b32 %r5, 64;)", "sm_100a");
+    tcgen05.dealloc.cta_group::1.sync.aligned.b32 %r5, 64;)",
+       "sm_100a");
   EXPECT_FALSE(program.slice->shared_needed);
   EXPECT_EQ(of("tcgen05.alloc"), TimingRun::run);
   EXPECT_EQ(of("ld.shared"), TimingRun::checked);
@@ -139,7 +141,8 @@ TEST_F(TimingMode, BranchOnAMatrixResultNeedsFullMode) {
 
 TEST_F(TimingMode, AddressFromAMatrixResultThroughSharedMemoryNeedsFullMode) {
   load(std::string(".shared .align 4 .b32 s;\n") + kMma +
-       "st.shared.f32 [s], %f3; ld.shared.u32 %r1, [s]; and.b32 %r1, %r1, 3; mul.wide.u32 %rd1, %r1, 4; add.u64 %rd1, %rd1, %outbase; st.global.u32 [%rd1], 1;");
+       "st.shared.f32 [s], %f3; ld.shared.u32 %r1, [s]; and.b32 %r1, %r1, 3; mul.wide.u32 %rd1, %r1, 4; add.u64 %rd1, %rd1, %outbase; st.global.u32 "
+       "[%rd1], 1;");
   EXPECT_EQ(run().fault_kind, "unknown-value");
 }
 
@@ -151,7 +154,8 @@ TEST_F(TimingMode, AKnownValueOverwritesAnUnknownOne) {
 }
 
 TEST_F(TimingMode, SelectBetweenKnownAndUnknownIsUnknown) {
-  load(std::string(kMma) + "setp.eq.u32 %p2, %tid_x, 40; selp.f32 %f8, %f3, 0f00000000, %p2; setp.gt.f32 %p1, %f8, %f2; @%p1 bra END; st.global.u32 [%out], 1;\nEND:");
+  load(std::string(kMma) +
+       "setp.eq.u32 %p2, %tid_x, 40; selp.f32 %f8, %f3, 0f00000000, %p2; setp.gt.f32 %p1, %f8, %f2; @%p1 bra END; st.global.u32 [%out], 1;\nEND:");
   EXPECT_EQ(run().fault_kind, "unknown-value");
 }
 

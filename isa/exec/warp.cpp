@@ -57,9 +57,7 @@ Control Warp::handle_control(const ProgramEntry& entry, uint32_t mask) {
       resume_ = static_cast<uint32_t>(&entry - (entries_ + first_[pc_]));
       special_ = resume_ != 0;
       return control;
-    case Control::trap:
-      ctx.fx.lanes = mask;
-      return control;
+    case Control::trap: ctx.fx.lanes = mask; return control;
     case Control::next: break;
   }
   return control;

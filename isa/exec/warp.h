@@ -26,11 +26,11 @@ struct Dim3 {
 struct LaunchInfo {
   Dim3 grid, block, cluster;
   uint32_t dynamic_smem_bytes = 0;
-  uint32_t sm_count = 1;            // %nsmid
-  uint32_t registers_per_thread = 0;  // as allocated, for setmaxnreg; 0: not known
+  uint32_t sm_count = 1;                                          // %nsmid
+  uint32_t registers_per_thread = 0;                              // as allocated, for setmaxnreg; 0: not known
   uint8_t generation = static_cast<uint8_t>(Generation::ampere);  // of the tensor cores that run it (parse_generation)
-  std::vector<uint8_t> params;      // the parameter bank, kernel.param_bytes long
-  std::vector<uint8_t> constants;   // .const window
+  std::vector<uint8_t> params;                                    // the parameter bank, kernel.param_bytes long
+  std::vector<uint8_t> constants;                                 // .const window
 };
 
 /// Index of CTA `rank` of the n-th cluster, clusters in the order x, y, z.
@@ -45,7 +45,7 @@ class Warp {
  public:
   static constexpr uint32_t kReconvergePatience = 4096;
 
-  ExecContext ctx;        // ctx.fx holds the effects of the last step
+  ExecContext ctx;  // ctx.fx holds the effects of the last step
   AsyncGroups async;
   BulkGroups bulk;
   WgmmaQueue wgmma;
@@ -70,7 +70,8 @@ class Warp {
   /// block() if it must wait. It need not be blocked when it may go on at once; unblock() of such lanes only delivers the
   /// result of a bar.red.
   Control step() {
-    if (special_) [[unlikely]] return step_special();
+    if (special_) [[unlikely]]
+      return step_special();
     return run(entries_ + first_[pc_]);
   }
   uint32_t last_active() const { return last_active_; }
@@ -100,16 +101,16 @@ class Warp {
   struct Split {
     enum class State : uint8_t { running, reconverging, outside, warp_barrier };
     uint32_t mask = 0, pc = 0;
-    int32_t join = -1;             // innermost join the split will meet, -1: none
+    int32_t join = -1;  // innermost join the split will meet, -1: none
     State state = State::running;
     Control reason = Control::next;  // why outside
-    uint32_t inst = 0;             // instruction that made it wait
-    uint32_t resume = 0;           // entries of the step that ran already (it waits at a *.sync inside a step)
-    uint32_t members = 0;          // warp_barrier: lanes that it waits for
-    MbarrierWait wait;             // outside, at an mbarrier
+    uint32_t inst = 0;               // instruction that made it wait
+    uint32_t resume = 0;             // entries of the step that ran already (it waits at a *.sync inside a step)
+    uint32_t members = 0;            // warp_barrier: lanes that it waits for
+    MbarrierWait wait;               // outside, at an mbarrier
   };
   struct Join {
-    uint32_t pc = 0, lanes = 0;    // lanes that take part: still under way or arrived; 0: free
+    uint32_t pc = 0, lanes = 0;  // lanes that take part: still under way or arrived; 0: free
     int32_t parent = -1;
   };
   static constexpr uint32_t kNoJoin = 0xffffffffu;
@@ -127,19 +128,25 @@ class Warp {
         if (mask == 0 && e->timing_run != TimingRun::checked) continue;
       }
       last_inst_ = e->index;
-      if (e->timing_run == TimingRun::run) [[likely]] e->exec(ctx, *e->inst, mask);
+      if (e->timing_run == TimingRun::run) [[likely]]
+        e->exec(ctx, *e->inst, mask);
       else run_timing(*e, mask);
-      if (ctx.fx.control != Control::next) [[unlikely]] return handle_control(*e, mask);
+      if (ctx.fx.control != Control::next) [[unlikely]]
+        return handle_control(*e, mask);
     }
     ++pc_;
-    if (pc_ == join_pc_ || --budget_ == 0) [[unlikely]] advance_slow();
+    if (pc_ == join_pc_ || --budget_ == 0) [[unlikely]]
+      advance_slow();
     return Control::next;
   }
   Control handle_control(const ProgramEntry& entry, uint32_t mask);
   void run_timing(const ProgramEntry& entry, uint32_t mask);
   void advance_slow();
   Control step_special();
-  void advance() { ++pc_; if (pc_ == join_pc_ || --budget_ == 0) advance_slow(); }
+  void advance() {
+    ++pc_;
+    if (pc_ == join_pc_ || --budget_ == 0) advance_slow();
+  }
   void branch(const Inst& inst, uint32_t taken);
   void branch_indexed(const Inst& inst, uint32_t mask);
   int32_t join_for(const Inst& inst);
@@ -149,7 +156,7 @@ class Warp {
   void split_off(uint32_t others, uint32_t pc, uint32_t resume);
   void keep_only(uint32_t mask);
   void arrive_at_join();
-  void place(Split& split);             // running, or reconverging when it stands at its join
+  void place(Split& split);  // running, or reconverging when it stands at its join
   void complete_joins();
   void merge_equal();
   void merge(size_t into, size_t from);
@@ -174,8 +181,8 @@ class Warp {
   std::vector<Split> splits_;
   std::vector<Join> joins_;
   std::vector<uint32_t> storage_;
-  std::vector<uint32_t> preds_;        // and the carry
-  std::vector<uint64_t> unknown_;      // timing mode: a bit per slot, then per predicate
+  std::vector<uint32_t> preds_;    // and the carry
+  std::vector<uint64_t> unknown_;  // timing mode: a bit per slot, then per predicate
 };
 
 }  // namespace tcsim::isa

@@ -176,7 +176,8 @@ void Warp::run_timing(const ProgramEntry& entry, uint32_t mask) {
     inst.exec(ctx, inst, mask);
     result_unknown |= wgmma || (ctx.fx.hazard & kUninitialisedRead) != 0;
     ctx.fx.hazard &= kFindings;  // in this mode undefined bytes are mostly values that were not computed
-  } else if (inst.op == Op::st || inst.op == Op::red || inst.op == Op::atom || inst.op == Op::stmatrix || inst.op == Op::wmma_store || inst.op == Op::tcgen05_st) {
+  } else if (inst.op == Op::st || inst.op == Op::red || inst.op == Op::atom || inst.op == Op::stmatrix || inst.op == Op::wmma_store ||
+             inst.op == Op::tcgen05_st) {
     ctx.data_unknown = true;
     inst.exec(ctx, inst, mask);
     ctx.data_unknown = false;

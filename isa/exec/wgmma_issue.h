@@ -19,19 +19,26 @@ constexpr size_t kWarpsPerGroup = 4;  // a warpgroup: "four contiguous warps"; t
 
 struct WgmmaIssue {
   const Inst* inst = nullptr;
-  uint32_t index = 0;        // of the instruction in the kernel
-  uint64_t desc_a = 0, desc_b = 0;  // shared-memory matrix descriptors (desc_a unused when A is in registers)
-  bool scale_d = true;       // false: D = A * B
-  uint8_t warp_in_group = 0; // which 16 rows
+  uint32_t index = 0;                       // of the instruction in the kernel
+  uint64_t desc_a = 0, desc_b = 0;          // shared-memory matrix descriptors (desc_a unused when A is in registers)
+  bool scale_d = true;                      // false: D = A * B
+  uint8_t warp_in_group = 0;                // which 16 rows
   std::shared_ptr<const StaleBytes> stale;  // bytes that it sees although they were written since, for want of a fence
 };
 
 /// A run of shared-memory bytes that a wgmma reads. operand: 0 A, 1 B; swizzle_bytes: pattern that the operand's descriptor
 /// says (0, 32, 64, 128).
-struct WgmmaRead { uint32_t offset, bytes; uint8_t operand; uint8_t swizzle_bytes; };
+struct WgmmaRead {
+  uint32_t offset, bytes;
+  uint8_t operand;
+  uint8_t swizzle_bytes;
+};
 
 /// Where an operand lies: no byte that the warp reads is outside [begin, end); empty when A is in registers.
-struct WgmmaExtent { uint32_t begin = 0, end = 0; uint8_t swizzle_bytes = 0, base_offset = 0; };
+struct WgmmaExtent {
+  uint32_t begin = 0, end = 0;
+  uint8_t swizzle_bytes = 0, base_offset = 0;
+};
 using WgmmaExtents = std::array<WgmmaExtent, 2>;  // A, B
 
 /// What Inst::plan of wgmma.mma_async points to (isa/insn/wgmma_exec.cpp): the functions below, for one instruction.

@@ -13,7 +13,10 @@ namespace {
 
 bool is_wgmma(const Inst& inst) { return inst.op == Op::wgmma_mma || inst.op == Op::wgmma_mma_sp; }
 
-struct Owner { uint32_t inst; bool accumulator, load; };
+struct Owner {
+  uint32_t inst;
+  bool accumulator, load;
+};
 using Owners = std::unordered_map<int32_t, std::vector<Owner>>;  // by slot
 
 Owners owners_of(const Kernel& kernel) {
@@ -71,8 +74,8 @@ void WgmmaRegisters::check(ExecContext& ctx, const Inst& inst) const {
     for (size_t i = 0; i < ctx.wgmma->size(); ++i) {
       if (ctx.wgmma->at(i).index != c.owner) continue;
       return ctx.find({kWgmmaRegister, index, ctx.warp_index, c.owner, ctx.warp_index, HazardFinding::kNone,
-                       fmt::format("{} {}, {} of {{}}, which no wgmma.wait_group has waited for", c.writes ? "writes" : "reads", name_of(*kernel_, c.slot),
-                                   c.accumulator ? "an accumulator" : "a fragment of A")});
+                       fmt::format("{} {}, {} of {{}}, which no wgmma.wait_group has waited for", c.writes ? "writes" : "reads",
+                                   name_of(*kernel_, c.slot), c.accumulator ? "an accumulator" : "a fragment of A")});
     }
   }
 }
@@ -84,7 +87,8 @@ void WgmmaRegisters::check_load(ExecContext& ctx, uint32_t index, const Conflict
 }
 
 void WgmmaRegisters::run_watched(ExecContext& ctx, const Inst& inst, uint32_t mask) {
-  if (!ctx.wgmma->empty() || (ctx.tensor_watch != nullptr && ctx.tensor_watch->loading(ctx.cluster_rank, ctx.warp_index))) ctx.wgmma_registers->check(ctx, inst);
+  if (!ctx.wgmma->empty() || (ctx.tensor_watch != nullptr && ctx.tensor_watch->loading(ctx.cluster_rank, ctx.warp_index)))
+    ctx.wgmma_registers->check(ctx, inst);
   inst.exec(ctx, inst, mask);
 }
 

@@ -23,7 +23,11 @@ class WgmmaRegisters {
   static void run_watched(ExecContext& ctx, const Inst& inst, uint32_t mask);
 
  private:
-  struct Conflict { uint32_t owner; int32_t slot; bool writes, accumulator, load; };
+  struct Conflict {
+    uint32_t owner;
+    int32_t slot;
+    bool writes, accumulator, load;
+  };
   void check(ExecContext& ctx, const Inst& inst) const;
   void check_load(ExecContext& ctx, uint32_t index, const Conflict& conflict) const;
   std::unordered_map<uint32_t, std::vector<Conflict>> conflicts_;  // instruction -> wgmmas and loads with a register of its own

@@ -28,12 +28,14 @@ bool locate_global(ExecContext& ctx, const uint64_t* address, uint32_t bytes, ui
       out.at[l] = data + offset;
     });
   }
-  if (all) [[likely]] return true;
+  if (all) [[likely]]
+    return true;
   for (uint32_t m = mask; m; m &= m - 1) {
     const int l = std::countr_zero(m);
     out.at[l] = ctx.global->map(address[l], bytes);
     if (out.at[l]) continue;
-    ctx.fault("out-of-bounds", l, address[l], fmt::format("{} bytes at address {:#x}: {}", bytes, address[l], ctx.global->describe(address[l], bytes)));
+    ctx.fault("out-of-bounds", l, address[l],
+              fmt::format("{} bytes at address {:#x}: {}", bytes, address[l], ctx.global->describe(address[l], bytes)));
     return false;
   }
   return true;
@@ -47,7 +49,8 @@ bool locate_window(ExecContext& ctx, Space space, uint8_t* data, uint64_t size, 
     all &= address[l] <= last;
     out.at[l] = data + address[l];
   });
-  if (all) [[likely]] return true;
+  if (all) [[likely]]
+    return true;
   for (uint32_t m = mask; m; m &= m - 1) {
     const int l = std::countr_zero(m);
     if (address[l] <= size && bytes <= size - address[l]) continue;
@@ -110,8 +113,11 @@ uint32_t same_cta(ExecContext& ctx, const Operand& op, Space space, uint64_t* ad
   const uint32_t rank = rank_of(first);
   if (rank >= ctx.cluster_size || (space == Space::shared && rank != own)) {
     ctx.fault("out-of-bounds", first, address[first],
-              space == Space::shared ? fmt::format("shared::cta address {:#x} lies in the memory of CTA {} of the cluster, expected the own one ({}): shared::cluster is needed", address[first], rank, own)
-                                     : fmt::format("shared::cluster address {:#x} names CTA {} of a cluster of {}", address[first], rank, ctx.cluster_size));
+              space == Space::shared
+                  ? fmt::format(
+                        "shared::cta address {:#x} lies in the memory of CTA {} of the cluster, expected the own one ({}): shared::cluster is needed",
+                        address[first], rank, own)
+                  : fmt::format("shared::cluster address {:#x} names CTA {} of a cluster of {}", address[first], rank, ctx.cluster_size));
     return 0;
   }
   uint32_t lanes = 0;
@@ -123,8 +129,8 @@ uint32_t same_cta(ExecContext& ctx, const Operand& op, Space space, uint64_t* ad
   return lanes;
 }
 
-bool locate(ExecContext& ctx, const Inst&, Space space, const uint64_t* address, uint32_t bytes, uint32_t align, uint32_t mask,
-            AccessKind kind, Located& out) {
+bool locate(ExecContext& ctx, const Inst&, Space space, const uint64_t* address, uint32_t bytes, uint32_t align, uint32_t mask, AccessKind kind,
+            Located& out) {
   uint64_t low = 0;
   each_lane(mask, [&](int l) { low |= address[l]; });
   if (low & (align - 1)) [[unlikely]] {
@@ -164,10 +170,8 @@ bool locate(ExecContext& ctx, const Inst&, Space space, const uint64_t* address,
         access.address[l] = address[l] / 4 * 128 + static_cast<uint64_t>(l) * 4 + address[l] % 4;
       });
       return true;
-    case Space::param:
-      return locate_window(ctx, space, const_cast<uint8_t*>(ctx.params), ctx.param_bytes, address, bytes, mask, out);
-    case Space::constant:
-      return locate_window(ctx, space, const_cast<uint8_t*>(ctx.constants), ctx.constant_bytes, address, bytes, mask, out);
+    case Space::param: return locate_window(ctx, space, const_cast<uint8_t*>(ctx.params), ctx.param_bytes, address, bytes, mask, out);
+    case Space::constant: return locate_window(ctx, space, const_cast<uint8_t*>(ctx.constants), ctx.constant_bytes, address, bytes, mask, out);
     default: break;
   }
   TC_CHECK(false, "space {} is not resolved", name(space));
@@ -223,7 +227,8 @@ void note_window_write(const Located& at, WindowMemory& window, bool unknown) {
 }  // namespace
 
 void check_read(ExecContext& ctx, const Located& at) {
-  if (!any_undefined(ctx, at)) [[likely]] return;
+  if (!any_undefined(ctx, at)) [[likely]]
+    return;
   each_lane(at.mask, [&](int l) {
     if (!is_undefined(ctx, at, l)) return;
     const bool flying = at.space == Space::shared && at.window->is_in_flight(static_cast<uint32_t>(at.at[l] - at.window->data()), at.bytes);
@@ -233,11 +238,13 @@ void check_read(ExecContext& ctx, const Located& at) {
 }
 
 void note_write(ExecContext& ctx, const Inst& inst, const Located& at) {
-  if (at.space == Space::shared && at.window->watch() != nullptr) [[unlikely]] tell_watch(ctx, inst, at);
+  if (at.space == Space::shared && at.window->watch() != nullptr) [[unlikely]]
+    tell_watch(ctx, inst, at);
   if (ctx.addresses_only) return;
   switch (at.space) {
     case Space::shared:
-      if (at.window->any_in_flight()) [[unlikely]] note_overwritten(ctx, at);
+      if (at.window->any_in_flight()) [[unlikely]]
+        note_overwritten(ctx, at);
       return note_window_write(at, *at.window, ctx.data_unknown);
     case Space::local: return note_window_write(at, *at.window, ctx.data_unknown);
     case Space::global:

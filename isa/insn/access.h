@@ -37,8 +37,8 @@ uint32_t same_space(uint64_t* address, uint32_t mask, Space& space);
 
 /// Fills `out` and ctx.fx.access for `bytes` at address[lane] (offsets for shared, local, param, constant). `align` must
 /// divide each address. On a fault sets it and returns false.
-bool locate(ExecContext& ctx, const Inst& inst, Space space, const uint64_t* address, uint32_t bytes, uint32_t align, uint32_t mask,
-            AccessKind kind, Located& out);
+bool locate(ExecContext& ctx, const Inst& inst, Space space, const uint64_t* address, uint32_t bytes, uint32_t align, uint32_t mask, AccessKind kind,
+            Located& out);
 
 /// Notes a read of undefined bytes as a hazard (and as an unknown value in timing mode).
 void check_read(ExecContext& ctx, const Located& at);
@@ -53,7 +53,8 @@ uint32_t same_cta(ExecContext& ctx, const Operand& op, Space space, uint64_t* ad
 /// f(Space::shared, lanes, addresses) for each CTA that the lanes address, with ctx.target set to its memory.
 template <class F>
 inline void for_ctas(ExecContext& ctx, const Operand& op, Space space, uint32_t mask, uint64_t* address, F&& f) {
-  if (ctx.cluster_size == 1) [[likely]] return f(Space::shared, mask, address);
+  if (ctx.cluster_size == 1) [[likely]]
+    return f(Space::shared, mask, address);
   for (uint32_t rest = mask; rest && ctx.fx.control == Control::next;) {
     const uint32_t lanes = same_cta(ctx, op, space, address, rest);
     if (lanes == 0) break;

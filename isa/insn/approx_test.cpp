@@ -23,7 +23,8 @@ std::vector<uint64_t> samples(float lo, float hi, uint32_t step) {
 }
 
 /// |got - exact| <= relative * |exact| + absolute.
-void check(const char* mnemonic, const std::vector<uint64_t>& in, const Function& f, long double relative, long double absolute, bool negate = false) {
+void check(const char* mnemonic, const std::vector<uint64_t>& in, const Function& f, long double relative, long double absolute,
+           bool negate = false) {
   Harness h(mnemonic, 2);
   std::vector<uint64_t> sources = in;
   if (negate)
@@ -31,30 +32,46 @@ void check(const char* mnemonic, const std::vector<uint64_t>& in, const Function
   const auto out = run_all(h, {sources});
   for (size_t i = 0; i < sources.size(); ++i) {
     const long double exact = f(as_float(sources[i])), got = as_float(out[i]);
-    ASSERT_LE(std::fabs(got - exact), relative * std::fabs(exact) + absolute) << mnemonic << " of " << as_float(sources[i]) << " gives " << as_float(out[i]);
+    ASSERT_LE(std::fabs(got - exact), relative * std::fabs(exact) + absolute)
+        << mnemonic << " of " << as_float(sources[i]) << " gives " << as_float(out[i]);
   }
 }
 
 TEST(Approx, WithinTheManualsBounds) {
   const auto wide = samples(1e-35f, 1e35f, 40009);
-  check("rcp.approx.f32", wide, [](long double x) { return 1 / x; }, 0x1p-23L, 0);
-  check("rcp.approx.ftz.f32", wide, [](long double x) { return 1 / x; }, 0x1p-23L, 0, true);
-  check("sqrt.approx.f32", wide, [](long double x) { return std::sqrt(x); }, 0x1p-23L, 0);
-  check("rsqrt.approx.f32", wide, [](long double x) { return 1 / std::sqrt(x); }, 0x1p-22L, 0);
-  check("ex2.approx.f32", samples(1e-8f, 126.0f, 10007), [](long double x) { return std::exp2(x); }, 0x1p-22L, 0);
-  check("ex2.approx.f32", samples(1e-8f, 126.0f, 10007), [](long double x) { return std::exp2(x); }, 0x1p-22L, 0, true);
-  check("lg2.approx.f32", wide, [](long double x) { return std::log2(x); }, 0x1p-22L, 0x1p-22L);
-  check("lg2.approx.f32", samples(0.5f, 2.0f, 1009), [](long double x) { return std::log2(x); }, 0, 0x1p-22L);
-  check("sin.approx.f32", samples(1e-6f, 6.2831f, 4001), [](long double x) { return std::sin(x); }, 0, 0x1p-20L);
-  check("cos.approx.f32", samples(1e-6f, 6.2831f, 4001), [](long double x) { return std::cos(x); }, 0, 0x1p-20L, true);
-  check("tanh.approx.f32", samples(1e-30f, 20.0f, 10007), [](long double x) { return std::tanh(x); }, 0x1p-11L, 0);
-  check("tanh.approx.f32", samples(1e-30f, 20.0f, 10007), [](long double x) { return std::tanh(x); }, 0x1p-11L, 0, true);
+  check(
+      "rcp.approx.f32", wide, [](long double x) { return 1 / x; }, 0x1p-23L, 0);
+  check(
+      "rcp.approx.ftz.f32", wide, [](long double x) { return 1 / x; }, 0x1p-23L, 0, true);
+  check(
+      "sqrt.approx.f32", wide, [](long double x) { return std::sqrt(x); }, 0x1p-23L, 0);
+  check(
+      "rsqrt.approx.f32", wide, [](long double x) { return 1 / std::sqrt(x); }, 0x1p-22L, 0);
+  check(
+      "ex2.approx.f32", samples(1e-8f, 126.0f, 10007), [](long double x) { return std::exp2(x); }, 0x1p-22L, 0);
+  check(
+      "ex2.approx.f32", samples(1e-8f, 126.0f, 10007), [](long double x) { return std::exp2(x); }, 0x1p-22L, 0, true);
+  check(
+      "lg2.approx.f32", wide, [](long double x) { return std::log2(x); }, 0x1p-22L, 0x1p-22L);
+  check(
+      "lg2.approx.f32", samples(0.5f, 2.0f, 1009), [](long double x) { return std::log2(x); }, 0, 0x1p-22L);
+  check(
+      "sin.approx.f32", samples(1e-6f, 6.2831f, 4001), [](long double x) { return std::sin(x); }, 0, 0x1p-20L);
+  check(
+      "cos.approx.f32", samples(1e-6f, 6.2831f, 4001), [](long double x) { return std::cos(x); }, 0, 0x1p-20L, true);
+  check(
+      "tanh.approx.f32", samples(1e-30f, 20.0f, 10007), [](long double x) { return std::tanh(x); }, 0x1p-11L, 0);
+  check(
+      "tanh.approx.f32", samples(1e-30f, 20.0f, 10007), [](long double x) { return std::tanh(x); }, 0x1p-11L, 0, true);
 }
 
 TEST(Approx, OurOwnFunctionsAreRoundedWell) {  // stricter than the manual: the lane functions claim one rounding
-  check("ex2.approx.f32", samples(1e-8f, 126.0f, 10007), [](long double x) { return std::exp2(x); }, 0x1.01p-24L, 0);
-  check("lg2.approx.f32", samples(1e-30f, 1e30f, 10007), [](long double x) { return std::log2(x); }, 0x1.01p-24L, 0);
-  check("tanh.approx.f32", samples(1e-30f, 20.0f, 10007), [](long double x) { return std::tanh(x); }, 0x1.01p-24L, 0);
+  check(
+      "ex2.approx.f32", samples(1e-8f, 126.0f, 10007), [](long double x) { return std::exp2(x); }, 0x1.01p-24L, 0);
+  check(
+      "lg2.approx.f32", samples(1e-30f, 1e30f, 10007), [](long double x) { return std::log2(x); }, 0x1.01p-24L, 0);
+  check(
+      "tanh.approx.f32", samples(1e-30f, 20.0f, 10007), [](long double x) { return std::tanh(x); }, 0x1.01p-24L, 0);
 }
 
 TEST(Approx, SpecialValues) {
@@ -100,17 +117,13 @@ TEST(Approx, HalfFunctionsAllEncodings) {
       const long double x = widen_half(i);
       ASSERT_LE(std::fabs(widen_half(t16[i]) - std::tanh(x)), std::exp2(-10.987L)) << i;
       const long double e = std::exp2(x);
-      if (e < 65504) {
-        ASSERT_LE(std::fabs(widen_half(e16[i]) - e), std::exp2(-9.9L) * e + 0x1p-24L) << i;
-      }
+      if (e < 65504) { ASSERT_LE(std::fabs(widen_half(e16[i]) - e), std::exp2(-9.9L) * e + 0x1p-24L) << i; }
     }
     if ((i & 0x7fff) <= 0x7f80) {
       const long double x = as_float(i << 16);
       ASSERT_LE(std::fabs(as_float(tb[i] << 16) - std::tanh(x)), 0x1p-8L) << i;
       const long double e = std::exp2(x);
-      if (e < 0x1.fep127L && e > 0x1p-126L) {
-        ASSERT_LE(std::fabs(as_float(eb[i] << 16) - e), 0x1p-7L * e) << i;
-      }
+      if (e < 0x1.fep127L && e > 0x1p-126L) { ASSERT_LE(std::fabs(as_float(eb[i] << 16) - e), 0x1p-7L * e) << i; }
     }
     const bool nan16 = (i & 0x7fff) > 0x7c00, nan_b = (i & 0x7fff) > 0x7f80;
     ASSERT_TRUE(!nan16 || t16[i] == 0x7fffu) << i;

@@ -57,7 +57,8 @@ void run_cp_async(ExecContext& ctx, const Inst& inst, uint32_t mask) {
       const uint32_t n = copy.src_bytes[static_cast<size_t>(l)];
       if (!ctx.global->map(copy.src[static_cast<size_t>(l)], n) && ctx.fx.control == Control::next)
         ctx.fault("out-of-bounds", l, copy.src[static_cast<size_t>(l)],
-                  fmt::format("{} bytes at address {:#x}: {}", n, copy.src[static_cast<size_t>(l)], ctx.global->describe(copy.src[static_cast<size_t>(l)], n)));
+                  fmt::format("{} bytes at address {:#x}: {}", n, copy.src[static_cast<size_t>(l)],
+                              ctx.global->describe(copy.src[static_cast<size_t>(l)], n)));
     });
     if (ctx.fx.control != Control::next) return;
   }
@@ -146,7 +147,8 @@ void run_mbarrier_arrive(ExecContext& ctx, const Inst& inst, uint32_t mask) {
   const bool noinc = inst.flags != 0;
   const auto offset = static_cast<uint32_t>(address[first]);
   if (!noinc) {  // "the pending count is incremented by one prior to the arrive-on": once for each thread
-    if (auto e = ctx.mbarriers->add_pending(offset, static_cast<uint32_t>(std::popcount(mask)))) return ctx.fault(e.kind, first, offset, std::move(e.text));
+    if (auto e = ctx.mbarriers->add_pending(offset, static_cast<uint32_t>(std::popcount(mask))))
+      return ctx.fault(e.kind, first, offset, std::move(e.text));
   }
   ctx.fx.control = Control::async_arrive;
   ctx.fx.lanes = mask;
@@ -172,14 +174,31 @@ std::span<const InstDef> async_instructions() {
        .syntax = "cp.async.ca.shared{::cta}.global{.level::cache_hint}{.level::prefetch_size} [dst], [src], cp-size{, src-size}{, cache-policy};\n\n"
                  "cp.async.cg.shared{::cta}.global{.level::cache_hint}{.level::prefetch_size} [dst], [src], cp-size{, src-size}{, cache-policy};"
                  "  .level::cache_hint = { .L2::cache_hint };  .level::prefetch_size = { .L2::64B, .L2::128B, .L2::256B };",
-       .op = Op::cp_async, .bind = &bind_cp_async, .since = {7, 0, 80}, .manual = "Asynchronous copy: cp.async",
+       .op = Op::cp_async,
+       .bind = &bind_cp_async,
+       .since = {7, 0, 80},
+       .manual = "Asynchronous copy: cp.async",
        .doc = "copy 4, 8 or 16 bytes a lane from global to shared memory; src-size (or an ignore-src predicate) leaves zeros"},
-      {.base = "cp", .syntax = "cp.async.commit_group;", .op = Op::cp_async_commit, .bind = &bind_commit, .since = {7, 0, 80},
-       .manual = "Asynchronous copy: cp.async.commit_group", .doc = "close the group of copies issued so far"},
-      {.base = "cp", .syntax = "cp.async.wait_group N;\n\ncp.async.wait_all;", .op = Op::cp_async_wait, .bind = &bind_wait, .since = {7, 0, 80},
-       .manual = "Asynchronous copy: cp.async.wait_group", .doc = "wait until at most N of the newest groups are pending"},
-      {.base = "cp", .syntax = "cp.async.mbarrier.arrive{.noinc}{.shared{::cta}}.b64 [addr];", .op = Op::cp_async_mbarrier_arrive,
-       .bind = &bind_mbarrier_arrive, .since = {7, 0, 80}, .manual = "Synchronization: cp.async.mbarrier.arrive",
+      {.base = "cp",
+       .syntax = "cp.async.commit_group;",
+       .op = Op::cp_async_commit,
+       .bind = &bind_commit,
+       .since = {7, 0, 80},
+       .manual = "Asynchronous copy: cp.async.commit_group",
+       .doc = "close the group of copies issued so far"},
+      {.base = "cp",
+       .syntax = "cp.async.wait_group N;\n\ncp.async.wait_all;",
+       .op = Op::cp_async_wait,
+       .bind = &bind_wait,
+       .since = {7, 0, 80},
+       .manual = "Asynchronous copy: cp.async.wait_group",
+       .doc = "wait until at most N of the newest groups are pending"},
+      {.base = "cp",
+       .syntax = "cp.async.mbarrier.arrive{.noinc}{.shared{::cta}}.b64 [addr];",
+       .op = Op::cp_async_mbarrier_arrive,
+       .bind = &bind_mbarrier_arrive,
+       .since = {7, 0, 80},
+       .manual = "Synchronization: cp.async.mbarrier.arrive",
        .doc = "arrive on an mbarrier when the copies issued so far are complete"},
   };
   return table;

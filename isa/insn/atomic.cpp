@@ -27,19 +27,71 @@ uint64_t put(T v) {
   else return static_cast<std::make_unsigned_t<T>>(v);
 }
 
-struct And { template <class T> static T f(T a, T b, T) { return a & b; } };
-struct Or { template <class T> static T f(T a, T b, T) { return a | b; } };
-struct Xor { template <class T> static T f(T a, T b, T) { return a ^ b; } };
-struct Exch { template <class T> static T f(T, T b, T) { return b; } };
-struct Cas { template <class T> static T f(T a, T b, T c) { return a == b ? c : a; } };
-struct Add { template <class T> static T f(T a, T b, T) { return a + b; } };
-struct Inc { template <class T> static T f(T a, T b, T) { return a >= b ? T{0} : a + 1; } };
-struct Dec { template <class T> static T f(T a, T b, T) { return a == 0 || a > b ? b : a - 1; } };
-struct Min { template <class T> static T f(T a, T b, T) { return b < a ? b : a; } };
-struct Max { template <class T> static T f(T a, T b, T) { return b > a ? b : a; } };
+struct And {
+  template <class T>
+  static T f(T a, T b, T) {
+    return a & b;
+  }
+};
+struct Or {
+  template <class T>
+  static T f(T a, T b, T) {
+    return a | b;
+  }
+};
+struct Xor {
+  template <class T>
+  static T f(T a, T b, T) {
+    return a ^ b;
+  }
+};
+struct Exch {
+  template <class T>
+  static T f(T, T b, T) {
+    return b;
+  }
+};
+struct Cas {
+  template <class T>
+  static T f(T a, T b, T c) {
+    return a == b ? c : a;
+  }
+};
+struct Add {
+  template <class T>
+  static T f(T a, T b, T) {
+    return a + b;
+  }
+};
+struct Inc {
+  template <class T>
+  static T f(T a, T b, T) {
+    return a >= b ? T{0} : a + 1;
+  }
+};
+struct Dec {
+  template <class T>
+  static T f(T a, T b, T) {
+    return a == 0 || a > b ? b : a - 1;
+  }
+};
+struct Min {
+  template <class T>
+  static T f(T a, T b, T) {
+    return b < a ? b : a;
+  }
+};
+struct Max {
+  template <class T>
+  static T f(T a, T b, T) {
+    return b > a ? b : a;
+  }
+};
 
 template <class F, class T>
-uint64_t plain(uint64_t old, uint64_t b, uint64_t c) { return put<T>(F::f(get<T>(old), get<T>(b), get<T>(c))); }
+uint64_t plain(uint64_t old, uint64_t b, uint64_t c) {
+  return put<T>(F::f(get<T>(old), get<T>(b), get<T>(c)));
+}
 
 float add_float(float a, float b) { return fp::canonical(a + b); }
 float min_float(float a, float b) { return fp::min_max_f32<false, false, false, false>(a, b); }
@@ -47,9 +99,7 @@ float max_float(float a, float b) { return fp::min_max_f32<true, false, false, f
 
 uint64_t add_f32(uint64_t a, uint64_t b, uint64_t) { return put(add_float(get<float>(a), get<float>(b))); }
 /// "atom.add.f32 on global memory flushes subnormal inputs and results to sign-preserving zero" (PTX ISA, atom).
-uint64_t add_f32_ftz(uint64_t a, uint64_t b, uint64_t) {
-  return put(fp::flush(add_float(fp::flush(get<float>(a)), fp::flush(get<float>(b)))));
-}
+uint64_t add_f32_ftz(uint64_t a, uint64_t b, uint64_t) { return put(fp::flush(add_float(fp::flush(get<float>(a)), fp::flush(get<float>(b))))); }
 uint64_t add_f64(uint64_t a, uint64_t b, uint64_t) { return put(get<double>(a) + get<double>(b)); }
 
 /// f16 and bf16 go through f32: for a sum, rounding twice equals rounding once since 24 >= 2 * 11 + 2.
@@ -67,7 +117,9 @@ uint64_t both(uint64_t a, uint64_t b, uint64_t c) {
 }
 
 template <class F>
-Combine bitwise(int width) { return width == 16 ? &plain<F, uint16_t> : width == 64 ? &plain<F, uint64_t> : &plain<F, uint32_t>; }
+Combine bitwise(int width) {
+  return width == 16 ? &plain<F, uint16_t> : width == 64 ? &plain<F, uint64_t> : &plain<F, uint32_t>;
+}
 
 template <class F>
 Combine ordered(Type type) {
@@ -226,20 +278,22 @@ constexpr std::string_view kSets =
 
 const std::string& atom_syntax() {
   static const std::string text = std::string(
-      "atom{.sem}{.scope}{.ss}.op{.level::cache_hint}.type d, [a], b{, c}{, cache-policy};\n\n"
-      "atom{.sem}{.scope}{.ss}.op.noftz{.level::cache_hint}.type d, [a], b{, cache-policy};\n\n"
-      "atom{.sem}{.scope}{.ss}.op{.level::cache_hint}.vec.type d, [a], b{, cache-policy};\n\n"
-      "atom{.sem}{.scope}{.ss}.op.noftz{.level::cache_hint}.vec.type d, [a], b{, cache-policy};\n\n"
-      "atom.ss.scope{.sem}.op{.noftz}{.level::cache_hint}{.vec}.type d, [a], b{, c}{, cache-policy};") + std::string(kSets);
+                                      "atom{.sem}{.scope}{.ss}.op{.level::cache_hint}.type d, [a], b{, c}{, cache-policy};\n\n"
+                                      "atom{.sem}{.scope}{.ss}.op.noftz{.level::cache_hint}.type d, [a], b{, cache-policy};\n\n"
+                                      "atom{.sem}{.scope}{.ss}.op{.level::cache_hint}.vec.type d, [a], b{, cache-policy};\n\n"
+                                      "atom{.sem}{.scope}{.ss}.op.noftz{.level::cache_hint}.vec.type d, [a], b{, cache-policy};\n\n"
+                                      "atom.ss.scope{.sem}.op{.noftz}{.level::cache_hint}{.vec}.type d, [a], b{, c}{, cache-policy};") +
+                                  std::string(kSets);
   return text;
 }
 const std::string& red_syntax() {
   static const std::string text = std::string(
-      "red{.sem}{.scope}{.ss}.op{.level::cache_hint}.type [a], b{, cache-policy};\n\n"
-      "red{.sem}{.scope}{.ss}.op.noftz{.level::cache_hint}.type [a], b{, cache-policy};\n\n"
-      "red{.sem}{.scope}{.ss}.op{.level::cache_hint}.vec.type [a], b{, cache-policy};\n\n"
-      "red{.sem}{.scope}{.ss}.op.noftz{.level::cache_hint}.vec.type [a], b{, cache-policy};\n\n"
-      "red.ss.scope{.sem}.op{.noftz}{.level::cache_hint}{.vec}.type [a], b{, cache-policy};") + std::string(kSets);
+                                      "red{.sem}{.scope}{.ss}.op{.level::cache_hint}.type [a], b{, cache-policy};\n\n"
+                                      "red{.sem}{.scope}{.ss}.op.noftz{.level::cache_hint}.type [a], b{, cache-policy};\n\n"
+                                      "red{.sem}{.scope}{.ss}.op{.level::cache_hint}.vec.type [a], b{, cache-policy};\n\n"
+                                      "red{.sem}{.scope}{.ss}.op.noftz{.level::cache_hint}.vec.type [a], b{, cache-policy};\n\n"
+                                      "red.ss.scope{.sem}.op{.noftz}{.level::cache_hint}{.vec}.type [a], b{, cache-policy};") +
+                                  std::string(kSets);
   return text;
 }
 
@@ -269,10 +323,20 @@ Combine combine_for(std::string_view op, Type type) {
 
 std::span<const InstDef> atomic_instructions() {
   static const std::vector<InstDef> table = {
-      {.base = "atom", .syntax = atom_syntax(), .op = Op::atom, .bind = &bind_atom, .since = {1, 1, 0},
-       .manual = "Synchronization: atom", .doc = "atomic read-modify-write; d is the old value"},
-      {.base = "red", .syntax = red_syntax(), .op = Op::red, .bind = &bind_red, .since = {1, 2, 0},
-       .manual = "Synchronization: red", .doc = "atomic update without a result"},
+      {.base = "atom",
+       .syntax = atom_syntax(),
+       .op = Op::atom,
+       .bind = &bind_atom,
+       .since = {1, 1, 0},
+       .manual = "Synchronization: atom",
+       .doc = "atomic read-modify-write; d is the old value"},
+      {.base = "red",
+       .syntax = red_syntax(),
+       .op = Op::red,
+       .bind = &bind_red,
+       .since = {1, 2, 0},
+       .manual = "Synchronization: red",
+       .doc = "atomic update without a result"},
   };
   return table;
 }

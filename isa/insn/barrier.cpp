@@ -84,14 +84,29 @@ std::string bind_bar_warp(Inst& inst, const Decoded& d) {
 std::span<const InstDef> barrier_instructions() {
   static const std::vector<InstDef> table = {
       {.base = "barrier",
-       .syntax = "barrier{.cta}.sync{.aligned} a{, b};\n\nbarrier{.cta}.arrive{.aligned} a, b;\n\n"
-                 "barrier{.cta}.red.popc{.aligned}.u32 d, a{, b}, {!}c;\n\nbarrier{.cta}.red.op{.aligned}.pred p, a{, b}, {!}c;  .op = { .and, .or };",
-       .op = Op::bar_sync, .bind = &bind_bar, .since = {6, 0, 30}, .manual = "Synchronization: barrier", .doc = "barrier of the CTA's threads"},
+       .syntax =
+           "barrier{.cta}.sync{.aligned} a{, b};\n\nbarrier{.cta}.arrive{.aligned} a, b;\n\n"
+           "barrier{.cta}.red.popc{.aligned}.u32 d, a{, b}, {!}c;\n\nbarrier{.cta}.red.op{.aligned}.pred p, a{, b}, {!}c;  .op = { .and, .or };",
+       .op = Op::bar_sync,
+       .bind = &bind_bar,
+       .since = {6, 0, 30},
+       .manual = "Synchronization: barrier",
+       .doc = "barrier of the CTA's threads"},
       {.base = "bar",
-       .syntax = "bar{.cta}.sync a{, b};\n\nbar{.cta}.arrive a, b;\n\nbar{.cta}.red.popc.u32 d, a{, b}, {!}c;\n\nbar{.cta}.red.op.pred p, a{, b}, {!}c;  .op = { .and, .or };",
-       .op = Op::bar_sync, .bind = &bind_bar, .since = {1, 0, 0}, .manual = "Synchronization: bar", .doc = "barrier of the CTA's threads"},
-      {.base = "bar", .syntax = "bar.warp.sync membermask;", .op = Op::bar_warp, .bind = &bind_bar_warp, .since = {6, 0, 30},
-       .manual = "Synchronization: bar.warp.sync", .doc = "barrier of lanes of a warp"},
+       .syntax = "bar{.cta}.sync a{, b};\n\nbar{.cta}.arrive a, b;\n\nbar{.cta}.red.popc.u32 d, a{, b}, {!}c;\n\nbar{.cta}.red.op.pred p, a{, b}, "
+                 "{!}c;  .op = { .and, .or };",
+       .op = Op::bar_sync,
+       .bind = &bind_bar,
+       .since = {1, 0, 0},
+       .manual = "Synchronization: bar",
+       .doc = "barrier of the CTA's threads"},
+      {.base = "bar",
+       .syntax = "bar.warp.sync membermask;",
+       .op = Op::bar_warp,
+       .bind = &bind_bar_warp,
+       .since = {6, 0, 30},
+       .manual = "Synchronization: bar.warp.sync",
+       .doc = "barrier of lanes of a warp"},
   };
   return table;
 }

@@ -87,8 +87,8 @@ void run_load(ExecContext& ctx, const Inst& inst, uint32_t mask) {
   const bool own = inst.flags & kOwnCta;
   issue_lanes(ctx, inst, mask, Kind::load, [&](BulkIssue& issue) {
     return issue.size(inst.operand(2)) && issue.shared(inst.operand(0), own, issue.copy.shared, "destination") &&
-           (!(inst.flags & kMulticast) || issue.mask(inst.operand(4))) && issue.destination(16) &&
-           issue.global(inst.operand(1), "source") && issue.mbarrier(inst.operand(3), issue.copy.shared, own);
+           (!(inst.flags & kMulticast) || issue.mask(inst.operand(4))) && issue.destination(16) && issue.global(inst.operand(1), "source") &&
+           issue.mbarrier(inst.operand(3), issue.copy.shared, own);
   });
 }
 
@@ -119,7 +119,8 @@ void run_to_cluster(ExecContext& ctx, const Inst& inst, uint32_t mask) {
 }
 
 void run_prefetch(ExecContext& ctx, const Inst& inst, uint32_t mask) {
-  issue_lanes(ctx, inst, mask, Kind::prefetch, [&](BulkIssue& issue) { return issue.size(inst.operand(1)) && issue.global(inst.operand(0), "source"); });
+  issue_lanes(ctx, inst, mask, Kind::prefetch,
+              [&](BulkIssue& issue) { return issue.size(inst.operand(1)) && issue.global(inst.operand(0), "source"); });
 }
 
 // ---- tensor copies ----
@@ -180,7 +181,8 @@ std::string bind_extras(Inst& inst, const Decoded& d, int first) {
   if (inst.flags & kOffsets) {
     if (at >= inst.group_count) return fmt::format("operand {} (im2col offsets) is missing", at + 1);
     const size_t wanted = inst.aux - 2;
-    if (inst.group(at).size() != wanted) return fmt::format("operand {} has {} im2col offsets, expected {} for .{}d", at + 1, inst.group(at).size(), wanted, inst.aux);
+    if (inst.group(at).size() != wanted)
+      return fmt::format("operand {} has {} im2col offsets, expected {} for .{}d", at + 1, inst.group(at).size(), wanted, inst.aux);
     if (auto e = next(16, "im2col offsets"); !e.empty()) return e;
   }
   if (inst.flags & kMulticast)
@@ -189,7 +191,8 @@ std::string bind_extras(Inst& inst, const Decoded& d, int first) {
     if (auto e = next(64, "cache policy"); !e.empty()) return e;
   if (inst.flags & kByteMask)
     if (auto e = next(16, "byte mask"); !e.empty()) return e;
-  if (at != inst.group_count) return fmt::format("found {} operands, expected {}: .multicast::cluster and .L2::cache_hint bring one each", inst.group_count, at);
+  if (at != inst.group_count)
+    return fmt::format("found {} operands, expected {}: .multicast::cluster and .L2::cache_hint bring one each", inst.group_count, at);
   return {};
 }
 
@@ -232,8 +235,10 @@ std::string bind_reduce(Inst& inst, const Decoded& d) {
   const bool to_global = d.has("global");
   const ReduceOp op = reduce_op_named(d.value("redOp"));
   const bool half = d.type() == Type::f16 || d.type() == Type::bf16;
-  if (!reduces(op, d.type(), to_global)) return fmt::format(".{} is not an operation on .{} in {}", d.value("redOp"), name(d.type()), to_global ? ".global" : ".shared::cluster");
-  if (op == ReduceOp::add && half != d.has("noftz")) return half ? "expected .noftz: .add on .f16 and .bf16 requires it" : ".noftz belongs to .add on .f16 and .bf16";
+  if (!reduces(op, d.type(), to_global))
+    return fmt::format(".{} is not an operation on .{} in {}", d.value("redOp"), name(d.type()), to_global ? ".global" : ".shared::cluster");
+  if (op == ReduceOp::add && half != d.has("noftz"))
+    return half ? "expected .noftz: .add on .f16 and .bf16 requires it" : ".noftz belongs to .add on .f16 and .bf16";
   if (op != ReduceOp::add && d.has("noftz")) return ".noftz belongs to .add on .f16 and .bf16";
   if (auto e = to_global ? bind_store(inst, d) : bind_to_cluster(inst, d); !e.empty()) return e;
   inst.type = d.type();
@@ -258,7 +263,8 @@ std::string bind_tensor(Inst& inst, const Decoded& d, int group) {
   if ((inst.flags & kIm2col) && dims < 3) return fmt::format(".{} with .{}d, expected .3d to .5d", mode, dims);
   if (auto e = expect_address(inst, group); !e.empty()) return e;
   const auto operands = inst.group(group);
-  if (operands.size() != dims + 1) return fmt::format("operand {} has {} coordinates, expected {} for .{}d", group + 1, operands.size() - 1, dims, dims);
+  if (operands.size() != dims + 1)
+    return fmt::format("operand {} has {} coordinates, expected {} for .{}d", group + 1, operands.size() - 1, dims, dims);
   for (size_t i = 1; i < operands.size(); ++i)
     if (auto e = expect_value(operands[i], d, 32, false, fmt::format("coordinate {}", i - 1)); !e.empty()) return e;
   make_generic(inst, group);
@@ -322,51 +328,112 @@ constexpr std::string_view kTensorLoadOwn =
 std::vector<InstDef> bulk_table() {
   return {
       {.base = "cp",
-       .syntax = "cp.async.bulk.dst.global.mbarrier::complete_tx::bytes{.multicast}{.level::cache_hint} [dstMem], [srcMem], size, [mbar]{, ctaMask}{, cache-policy};"
+       .syntax = "cp.async.bulk.dst.global.mbarrier::complete_tx::bytes{.multicast}{.level::cache_hint} [dstMem], [srcMem], size, [mbar]{, "
+                 "ctaMask}{, cache-policy};"
                  "  .dst = { .shared::cluster };  .multicast = { .multicast::cluster };  .level::cache_hint = { .L2::cache_hint };",
-       .op = Op::cp_async_bulk, .bind = &bind_load, .since = {8, 0, 90}, .manual = "Bulk copy: cp.async.bulk", .doc = "copy bytes from global to shared memory"},
+       .op = Op::cp_async_bulk,
+       .bind = &bind_load,
+       .since = {8, 0, 90},
+       .manual = "Bulk copy: cp.async.bulk",
+       .doc = "copy bytes from global to shared memory"},
       {.base = "cp",
        .syntax = "cp.async.bulk.dst.global.mbarrier::complete_tx::bytes{.level::cache_hint} [dstMem], [srcMem], size, [mbar]{, cache-policy};"
                  "  .dst = { .shared::cta };  .level::cache_hint = { .L2::cache_hint };",
-       .op = Op::cp_async_bulk, .bind = &bind_load, .since = {8, 6, 90}, .manual = "Bulk copy: cp.async.bulk", .doc = "copy bytes from global to the CTA's own shared memory"},
-      {.base = "cp", .syntax = "cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [dstMem], [srcMem], size, [mbar];",
-       .op = Op::cp_async_bulk, .bind = &bind_to_cluster, .since = {8, 0, 90}, .manual = "Bulk copy: cp.async.bulk", .doc = "copy bytes to the shared memory of another CTA"},
+       .op = Op::cp_async_bulk,
+       .bind = &bind_load,
+       .since = {8, 6, 90},
+       .manual = "Bulk copy: cp.async.bulk",
+       .doc = "copy bytes from global to the CTA's own shared memory"},
+      {.base = "cp",
+       .syntax = "cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [dstMem], [srcMem], size, [mbar];",
+       .op = Op::cp_async_bulk,
+       .bind = &bind_to_cluster,
+       .since = {8, 0, 90},
+       .manual = "Bulk copy: cp.async.bulk",
+       .doc = "copy bytes to the shared memory of another CTA"},
       {.base = "cp",
        .syntax = "cp.async.bulk.global.shared::cta.bulk_group{.level::cache_hint}{.cp_mask} [dstMem], [srcMem], size{, cache-policy}{, byteMask};"
                  "  .level::cache_hint = { .L2::cache_hint };",
-       .op = Op::cp_async_bulk, .bind = &bind_store, .since = {8, 0, 90}, .manual = "Bulk copy: cp.async.bulk", .doc = "copy bytes from shared to global memory"},
+       .op = Op::cp_async_bulk,
+       .bind = &bind_store,
+       .since = {8, 0, 90},
+       .manual = "Bulk copy: cp.async.bulk",
+       .doc = "copy bytes from shared to global memory"},
       {.base = "cp",
        .syntax = "cp.reduce.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes.redOp.type [dstMem], [srcMem], size, [mbar];"
                  "  .redOp = { .and, .or, .xor, .add, .inc, .dec, .min, .max };  .type = { .b32, .u32, .s32, .b64, .u64 };\n\n"
                  "cp.reduce.async.bulk.global.shared::cta.bulk_group{.level::cache_hint}.redOp{.noftz}.type [dstMem], [srcMem], size{, cache-policy};"
                  "  .level::cache_hint = { .L2::cache_hint };  .redOp = { .and, .or, .xor, .add, .inc, .dec, .min, .max };"
                  "  .type = { .f16, .bf16, .b32, .u32, .s32, .b64, .u64, .s64, .f32, .f64 };",
-       .op = Op::cp_reduce_async_bulk, .bind = &bind_reduce, .since = {8, 0, 90}, .manual = "Bulk copy: cp.reduce.async.bulk", .doc = "reduce an array in shared memory into one elsewhere"},
-      {.base = "cp", .syntax = "cp.async.bulk.prefetch.L2.global{.level::cache_hint} [srcMem], size{, cache-policy};  .level::cache_hint = { .L2::cache_hint };",
-       .op = Op::cp_async_bulk_prefetch, .bind = &bind_prefetch, .since = {8, 0, 90}, .manual = "Bulk copy: cp.async.bulk.prefetch", .doc = "bring bytes into the L2 cache"},
-      {.base = "cp", .syntax = kTensorLoad, .op = Op::cp_async_bulk_tensor, .bind = &bind_tensor_load, .since = {8, 0, 90},
-       .manual = "Tensor copy: cp.async.bulk.tensor", .doc = "copy a box of a tensor to shared memory"},
-      {.base = "cp", .syntax = kTensorLoadOwn, .op = Op::cp_async_bulk_tensor, .bind = &bind_tensor_load, .since = {8, 6, 90},
-       .manual = "Tensor copy: cp.async.bulk.tensor", .doc = "copy a box of a tensor to the CTA's own shared memory"},
+       .op = Op::cp_reduce_async_bulk,
+       .bind = &bind_reduce,
+       .since = {8, 0, 90},
+       .manual = "Bulk copy: cp.reduce.async.bulk",
+       .doc = "reduce an array in shared memory into one elsewhere"},
       {.base = "cp",
-       .syntax = "cp.async.bulk.tensor.dim.global.shared::cta{.load_mode}.bulk_group{.level::cache_hint} [tensorMap, tensorCoords], [srcMem]{, cache-policy};"
+       .syntax = "cp.async.bulk.prefetch.L2.global{.level::cache_hint} [srcMem], size{, cache-policy};  .level::cache_hint = { .L2::cache_hint };",
+       .op = Op::cp_async_bulk_prefetch,
+       .bind = &bind_prefetch,
+       .since = {8, 0, 90},
+       .manual = "Bulk copy: cp.async.bulk.prefetch",
+       .doc = "bring bytes into the L2 cache"},
+      {.base = "cp",
+       .syntax = kTensorLoad,
+       .op = Op::cp_async_bulk_tensor,
+       .bind = &bind_tensor_load,
+       .since = {8, 0, 90},
+       .manual = "Tensor copy: cp.async.bulk.tensor",
+       .doc = "copy a box of a tensor to shared memory"},
+      {.base = "cp",
+       .syntax = kTensorLoadOwn,
+       .op = Op::cp_async_bulk_tensor,
+       .bind = &bind_tensor_load,
+       .since = {8, 6, 90},
+       .manual = "Tensor copy: cp.async.bulk.tensor",
+       .doc = "copy a box of a tensor to the CTA's own shared memory"},
+      {.base = "cp",
+       .syntax = "cp.async.bulk.tensor.dim.global.shared::cta{.load_mode}.bulk_group{.level::cache_hint} [tensorMap, tensorCoords], [srcMem]{, "
+                 "cache-policy};"
                  "  .dim = { .1d, .2d, .3d, .4d, .5d };  .load_mode = { .tile, .im2col_no_offs };  .level::cache_hint = { .L2::cache_hint };",
-       .op = Op::cp_async_bulk_tensor, .bind = &bind_tensor_store, .since = {8, 0, 90}, .manual = "Tensor copy: cp.async.bulk.tensor", .doc = "copy shared memory to a box of a tensor"},
+       .op = Op::cp_async_bulk_tensor,
+       .bind = &bind_tensor_store,
+       .since = {8, 0, 90},
+       .manual = "Tensor copy: cp.async.bulk.tensor",
+       .doc = "copy shared memory to a box of a tensor"},
       {.base = "cp",
-       .syntax = "cp.reduce.async.bulk.tensor.dim.global.shared::cta.redOp{.load_mode}.bulk_group{.level::cache_hint} [tensorMap, tensorCoords], [srcMem]{, cache-policy};"
-                 "  .dim = { .1d, .2d, .3d, .4d, .5d };  .redOp = { .add, .min, .max, .inc, .dec, .and, .or, .xor };  .load_mode = { .tile, .im2col_no_offs };"
+       .syntax = "cp.reduce.async.bulk.tensor.dim.global.shared::cta.redOp{.load_mode}.bulk_group{.level::cache_hint} [tensorMap, tensorCoords], "
+                 "[srcMem]{, cache-policy};"
+                 "  .dim = { .1d, .2d, .3d, .4d, .5d };  .redOp = { .add, .min, .max, .inc, .dec, .and, .or, .xor };  .load_mode = { .tile, "
+                 ".im2col_no_offs };"
                  "  .level::cache_hint = { .L2::cache_hint };",
-       .op = Op::cp_reduce_async_bulk_tensor, .bind = &bind_tensor_store, .since = {8, 0, 90}, .manual = "Tensor copy: cp.reduce.async.bulk.tensor",
+       .op = Op::cp_reduce_async_bulk_tensor,
+       .bind = &bind_tensor_store,
+       .since = {8, 0, 90},
+       .manual = "Tensor copy: cp.reduce.async.bulk.tensor",
        .doc = "reduce shared memory into a box of a tensor"},
       {.base = "cp",
-       .syntax = "cp.async.bulk.prefetch.tensor.dim.L2.global{.load_mode}{.level::cache_hint} [tensorMap, tensorCoords]{, im2colOffsets}{, cache-policy};"
-                 "  .dim = { .1d, .2d, .3d, .4d, .5d };  .load_mode = { .tile, .im2col };  .level::cache_hint = { .L2::cache_hint };",
-       .op = Op::cp_async_bulk_prefetch_tensor, .bind = &bind_tensor_prefetch, .since = {8, 0, 90}, .manual = "Tensor copy: cp.async.bulk.prefetch.tensor",
+       .syntax =
+           "cp.async.bulk.prefetch.tensor.dim.L2.global{.load_mode}{.level::cache_hint} [tensorMap, tensorCoords]{, im2colOffsets}{, cache-policy};"
+           "  .dim = { .1d, .2d, .3d, .4d, .5d };  .load_mode = { .tile, .im2col };  .level::cache_hint = { .L2::cache_hint };",
+       .op = Op::cp_async_bulk_prefetch_tensor,
+       .bind = &bind_tensor_prefetch,
+       .since = {8, 0, 90},
+       .manual = "Tensor copy: cp.async.bulk.prefetch.tensor",
        .doc = "bring a box of a tensor into the L2 cache"},
-      {.base = "cp", .syntax = "cp.async.bulk.commit_group;", .op = Op::cp_async_bulk_commit, .bind = &bind_commit, .since = {8, 0, 90},
-       .manual = "Bulk copy: cp.async.bulk.commit_group", .doc = "close the group of bulk copies issued so far"},
-      {.base = "cp", .syntax = "cp.async.bulk.wait_group{.read} N;", .op = Op::cp_async_bulk_wait, .bind = &bind_wait, .since = {8, 0, 90},
-       .manual = "Bulk copy: cp.async.bulk.wait_group", .doc = "wait until at most N of the newest bulk groups are pending"},
+      {.base = "cp",
+       .syntax = "cp.async.bulk.commit_group;",
+       .op = Op::cp_async_bulk_commit,
+       .bind = &bind_commit,
+       .since = {8, 0, 90},
+       .manual = "Bulk copy: cp.async.bulk.commit_group",
+       .doc = "close the group of bulk copies issued so far"},
+      {.base = "cp",
+       .syntax = "cp.async.bulk.wait_group{.read} N;",
+       .op = Op::cp_async_bulk_wait,
+       .bind = &bind_wait,
+       .since = {8, 0, 90},
+       .manual = "Bulk copy: cp.async.bulk.wait_group",
+       .doc = "wait until at most N of the newest bulk groups are pending"},
   };
 }
 

@@ -12,8 +12,8 @@
 namespace tcsim::isa {
 namespace {
 
-constexpr uint32_t kPiece = 16;          // bytes: unit of all bulk copies (PTX ISA, "cp.async.bulk")
-constexpr uint32_t kMapAlignment = 64;   // of a tensor map ("tensorMap address must be aligned to 64 bytes")
+constexpr uint32_t kPiece = 16;         // bytes: unit of all bulk copies (PTX ISA, "cp.async.bulk")
+constexpr uint32_t kMapAlignment = 64;  // of a tensor map ("tensorMap address must be aligned to 64 bytes")
 
 /// Maps decoded lately by this thread: a kernel uses few, and uses each often.
 struct CachedMap {
@@ -48,11 +48,11 @@ uint64_t BulkIssue::address(const Operand& op) const {
   return lanes[lane_];
 }
 
-uint32_t BulkIssue::value32(const Operand& op) const {
-  return ctx_.src<uint32_t>(op)[lane_];
-}
+uint32_t BulkIssue::value32(const Operand& op) const { return ctx_.src<uint32_t>(op)[lane_]; }
 
-const WindowMemory& BulkIssue::window(uint32_t rank) const { return ctx_.cluster_size == 1 || !ctx_.cluster_shared ? *ctx_.shared : *ctx_.cluster_shared[rank]; }
+const WindowMemory& BulkIssue::window(uint32_t rank) const {
+  return ctx_.cluster_size == 1 || !ctx_.cluster_shared ? *ctx_.shared : *ctx_.cluster_shared[rank];
+}
 
 bool BulkIssue::shared(const Operand& op, bool own, SharedAddress& out, const char* what) {
   const uint64_t raw = address(op);
@@ -62,9 +62,11 @@ bool BulkIssue::shared(const Operand& op, bool own, SharedAddress& out, const ch
     return fault("out-of-bounds", raw, fmt::format("{} {:#x} lies outside the shared memory of the CTA", what, raw));
   }
   if (op.slot < 0 || (own && out.rank == 0)) out.rank = static_cast<uint8_t>(ctx_.cluster_rank);  // a variable's own address
-  if (out.rank >= ctx_.cluster_size) return fault("out-of-bounds", raw, fmt::format("{} {:#x} names CTA {} of a cluster of {}", what, raw, out.rank, ctx_.cluster_size));
+  if (out.rank >= ctx_.cluster_size)
+    return fault("out-of-bounds", raw, fmt::format("{} {:#x} names CTA {} of a cluster of {}", what, raw, out.rank, ctx_.cluster_size));
   if (own && out.rank != ctx_.cluster_rank)
-    return fault("out-of-bounds", raw, fmt::format("{} {:#x} lies in CTA {} of the cluster, expected the own one ({})", what, raw, out.rank, ctx_.cluster_rank));
+    return fault("out-of-bounds", raw,
+                 fmt::format("{} {:#x} lies in CTA {} of the cluster, expected the own one ({})", what, raw, out.rank, ctx_.cluster_rank));
   return true;
 }
 
@@ -76,9 +78,11 @@ bool BulkIssue::size(const Operand& op) {
 
 bool BulkIssue::global(const Operand& op, const char* what) {
   copy.global = address(op);
-  if (copy.global % kPiece != 0) return fault("misaligned", copy.global, fmt::format("{} {:#x} is not a multiple of {} B", what, copy.global, kPiece));
+  if (copy.global % kPiece != 0)
+    return fault("misaligned", copy.global, fmt::format("{} {:#x} is not a multiple of {} B", what, copy.global, kPiece));
   if (copy.bytes == 0 || ctx_.global->map(copy.global, copy.bytes)) return true;
-  return fault("out-of-bounds", copy.global, fmt::format("{} {:#x} of {} bytes: {}", what, copy.global, copy.bytes, ctx_.global->describe(copy.global, copy.bytes)));
+  return fault("out-of-bounds", copy.global,
+               fmt::format("{} {:#x} of {} bytes: {}", what, copy.global, copy.bytes, ctx_.global->describe(copy.global, copy.bytes)));
 }
 
 bool BulkIssue::mbarrier(const Operand& op, const SharedAddress& destination, bool own) {
@@ -87,9 +91,12 @@ bool BulkIssue::mbarrier(const Operand& op, const SharedAddress& destination, bo
   const SharedAddress& at = copy.mbarrier;
   if (at.offset % 8 != 0) return fault("misaligned", at.offset, fmt::format("mbarrier at offset {} is not a multiple of 8 B", at.offset));
   if (!window(at.rank).contains(at.offset, 8))
-    return fault("out-of-bounds", at.offset, fmt::format("mbarrier at offset {} of shared memory, which has {} bytes", at.offset, window(at.rank).size()));
+    return fault("out-of-bounds", at.offset,
+                 fmt::format("mbarrier at offset {} of shared memory, which has {} bytes", at.offset, window(at.rank).size()));
   if (at.rank == destination.rank || copy.multicast || (copy.pair_mbarrier && (at.rank ^ 1) == destination.rank)) return true;
-  return fault("barrier-misuse", at.encode(), fmt::format("the mbarrier lies in CTA {} of the cluster, the destination in CTA {}: expected the same{}", at.rank, destination.rank, copy.pair_mbarrier ? " or its peer" : ""));
+  return fault("barrier-misuse", at.encode(),
+               fmt::format("the mbarrier lies in CTA {} of the cluster, the destination in CTA {}: expected the same{}", at.rank, destination.rank,
+                           copy.pair_mbarrier ? " or its peer" : ""));
 }
 
 bool BulkIssue::mask(const Operand& op) {
@@ -105,7 +112,8 @@ bool BulkIssue::in_window(const SharedAddress& at, uint32_t align, const char* w
     return fault("misaligned", at.offset, fmt::format("{} at offset {} of shared memory is not a multiple of {} B{}", what, at.offset, align, why));
   }
   if (window(at.rank).contains(at.offset, copy.bytes)) return true;
-  return fault("out-of-bounds", at.offset, fmt::format("{}: {} bytes at offset {} of shared memory, which has {} bytes", what, copy.bytes, at.offset, window(at.rank).size()));
+  return fault("out-of-bounds", at.offset,
+               fmt::format("{}: {} bytes at offset {} of shared memory, which has {} bytes", what, copy.bytes, at.offset, window(at.rank).size()));
 }
 
 bool BulkIssue::destination(uint32_t align) {
@@ -134,13 +142,17 @@ bool BulkIssue::read_map(uint64_t at) {
   same_space(&offset, 1, space);
   const uint8_t* bytes = nullptr;
   constexpr uint32_t kBytes = sizeof(TensorMapBytes);
-  const auto in_bank = [&](const uint8_t* bank, uint32_t size) { return bank && offset <= size && kBytes <= size - offset ? bank + offset : nullptr; };
+  const auto in_bank = [&](const uint8_t* bank, uint32_t size) {
+    return bank && offset <= size && kBytes <= size - offset ? bank + offset : nullptr;
+  };
   if (space == Space::param) bytes = in_bank(ctx_.params, ctx_.param_bytes);
   else if (space == Space::constant) bytes = in_bank(ctx_.constants, ctx_.constant_bytes);
   else if (space == Space::global) bytes = ctx_.global->map(at, kBytes);
   else return fault("bad-tensormap", at, fmt::format("tensor map at {:#x} lies in {} memory, expected .param, .const or .global", at, name(space)));
-  if (!bytes) return fault("out-of-bounds", at, fmt::format("tensor map of {} bytes at {:#x}: {}", kBytes, at,
-                                                            space == Space::global ? ctx_.global->describe(at, kBytes) : fmt::format("outside {} memory", name(space))));
+  if (!bytes)
+    return fault("out-of-bounds", at,
+                 fmt::format("tensor map of {} bytes at {:#x}: {}", kBytes, at,
+                             space == Space::global ? ctx_.global->describe(at, kBytes) : fmt::format("outside {} memory", name(space))));
   const CachedMap& found = decoded(bytes);
   if (!found.problems.empty()) return fault("bad-tensormap", at, fmt::format("tensor map at {:#x}: {}", at, found.problems));
   copy.map = found.map;
@@ -154,9 +166,10 @@ bool BulkIssue::rows_mapped() {
     if (bad_bytes == 0 && row.bytes > 0 && !ctx_.global->map(row.global, row.bytes)) bad = row.global, bad_bytes = row.bytes;
   });
   if (bad_bytes == 0) return true;
-  return fault("out-of-bounds", bad, fmt::format("box at ({}) of the tensor map at {:#x}: {} bytes at address {:#x}: {}",
-                                                 fmt::join(copy.coordinate.begin(), copy.coordinate.begin() + copy.map->rank, ", "), copy.map_address,
-                                                 bad_bytes, bad, ctx_.global->describe(bad, bad_bytes)));
+  return fault("out-of-bounds", bad,
+               fmt::format("box at ({}) of the tensor map at {:#x}: {} bytes at address {:#x}: {}",
+                           fmt::join(copy.coordinate.begin(), copy.coordinate.begin() + copy.map->rank, ", "), copy.map_address, bad_bytes, bad,
+                           ctx_.global->describe(bad, bad_bytes)));
 }
 
 bool BulkIssue::tensor(std::span<const Operand> group, std::span<const Operand> offsets, bool im2col) {
@@ -166,7 +179,8 @@ bool BulkIssue::tensor(std::span<const Operand> group, std::span<const Operand> 
   if (map.rank != rank)
     return fault("bad-tensormap", copy.map_address, fmt::format("the tensor map has {} dimensions, the instruction is .{}d", map.rank, rank));
   if ((map.mode == TensorMap::Mode::im2col) != im2col)
-    return fault("bad-tensormap", copy.map_address, im2col ? "the tensor map is a tiled one, the instruction is .im2col" : "the tensor map is an im2col one, the instruction is .tile");
+    return fault("bad-tensormap", copy.map_address,
+                 im2col ? "the tensor map is a tiled one, the instruction is .im2col" : "the tensor map is an im2col one, the instruction is .tile");
   for (size_t d = 0; d < rank; ++d) copy.coordinate[d] = static_cast<int32_t>(value32(group[d + 1]));
   for (size_t d = 0; d < offsets.size(); ++d) copy.im2col_offset[d] = static_cast<uint16_t>(value32(offsets[d]));
   copy.bytes = map.box_bytes();

@@ -10,14 +10,14 @@ namespace tcsim::isa {
 
 // Inst::flags of the bulk instructions.
 namespace bulk_flag {
-constexpr uint32_t kOwnCta = 1;      // the destination is .shared::cta
+constexpr uint32_t kOwnCta = 1;  // the destination is .shared::cta
 constexpr uint32_t kMulticast = 2;
-constexpr uint32_t kOffsets = 4;     // an operand with im2col offsets
-constexpr uint32_t kIm2col = 8;      // .im2col and .im2col_no_offs: the map must be of that mode
-constexpr uint32_t kByteMask = 16;   // .cp_mask
-constexpr uint32_t kRead = 32;       // wait_group.read
-constexpr uint32_t kHint = 64;       // a cache-policy operand
-constexpr uint32_t kPair = 128;      // .cta_group::2
+constexpr uint32_t kOffsets = 4;    // an operand with im2col offsets
+constexpr uint32_t kIm2col = 8;     // .im2col and .im2col_no_offs: the map must be of that mode
+constexpr uint32_t kByteMask = 16;  // .cp_mask
+constexpr uint32_t kRead = 32;      // wait_group.read
+constexpr uint32_t kHint = 64;      // a cache-policy operand
+constexpr uint32_t kPair = 128;     // .cta_group::2
 }  // namespace bulk_flag
 
 /// Collects one lane's copy. Each step returns false after a fault.
@@ -32,10 +32,10 @@ class BulkIssue {
 
   /// An address in shared memory: of this CTA (own), or of any in the cluster.
   bool shared(const Operand& op, bool own, SharedAddress& out, const char* what);
-  bool size(const Operand& op);                        // copy.bytes: a multiple of 16
-  bool global(const Operand& op, const char* what);    // copy.global and its range of copy.bytes
+  bool size(const Operand& op);                      // copy.bytes: a multiple of 16
+  bool global(const Operand& op, const char* what);  // copy.global and its range of copy.bytes
   bool mbarrier(const Operand& op, const SharedAddress& destination, bool own);
-  bool mask(const Operand& op);                        // copy.cta_mask
+  bool mask(const Operand& op);  // copy.cta_mask
   /// copy.shared (or any other address) is `align`-aligned and has copy.bytes in the CTA's window.
   bool in_window(const SharedAddress& address, uint32_t align, const char* what);
   /// in_window for the destination, in every CTA that gets the bytes.

@@ -2,10 +2,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <unistd.h>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <unistd.h>
 
 #include "isa/exec/ptx_harness.h"
 #include "isa/layout/tensor_map.h"
@@ -33,7 +33,8 @@ std::vector<FormCase> forms() {
 
 std::string kernel(const std::string& statement) {
   return ".version 8.7\n.target sm_90a\n.address_size 64\n.visible .entry k()\n{\n"
-         ".reg .b16 %h<6>; .reg .b32 %r<10>; .reg .b64 %rd<4>;\n" + statement + "\nret;\n}\n";
+         ".reg .b16 %h<6>; .reg .b32 %r<10>; .reg .b64 %rd<4>;\n" +
+         statement + "\nret;\n}\n";
 }
 
 TEST(BulkForms, TheTableAcceptsWhatTheManualHas) {
@@ -85,11 +86,12 @@ TEST(BulkRun, GlobalToShared) {
 
 TEST(BulkRun, SharedToGlobalAndReduction) {
   Hopper h;
-  h.run("mov.u32 %r1, sm; shl.b32 %r3, %tid_x, 2; add.u32 %r3, %r3, %r1; add.u32 %r4, %tid_x, 7; st.shared.u32 [%r3], %r4;\n"
-        "fence.proxy.async.shared::cta; bar.sync 0; setp.ne.u32 %p1, %tid_x, 0;\n@%p1 bra $done;\n"
-        "cp.async.bulk.global.shared::cta.bulk_group [%in], [%r1], 64;\n"
-        "cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32 [%in + 64], [%r1 + 64], 64;\n"
-        "cp.async.bulk.commit_group;\ncp.async.bulk.wait_group 0;\n$done:\n");
+  h.run(
+      "mov.u32 %r1, sm; shl.b32 %r3, %tid_x, 2; add.u32 %r3, %r3, %r1; add.u32 %r4, %tid_x, 7; st.shared.u32 [%r3], %r4;\n"
+      "fence.proxy.async.shared::cta; bar.sync 0; setp.ne.u32 %p1, %tid_x, 0;\n@%p1 bra $done;\n"
+      "cp.async.bulk.global.shared::cta.bulk_group [%in], [%r1], 64;\n"
+      "cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32 [%in + 64], [%r1 + 64], 64;\n"
+      "cp.async.bulk.commit_group;\ncp.async.bulk.wait_group 0;\n$done:\n");
   ASSERT_TRUE(h.ok()) << h.messages();
   EXPECT_EQ(h.in[0], 7u);
   EXPECT_EQ(h.in[15], 22u);
@@ -98,8 +100,7 @@ TEST(BulkRun, SharedToGlobalAndReduction) {
 }
 
 /// A 2-D map of the input (16 columns x 16 rows of u32) built in the kernel, as Triton does for descriptors made on the device.
-const std::string kBuildMap =
-    ".shared .align 128 .b8 scratch[128];\n.global .align 128 .b8 map[128];\n";
+const std::string kBuildMap = ".shared .align 128 .b8 scratch[128];\n.global .align 128 .b8 map[128];\n";
 const std::string kReplace =
     "mov.u32 %r10, scratch; mov.u64 %rd10, map; shl.b32 %r11, %tid_x, 2; add.u32 %r11, %r11, %r10; mov.u32 %r12, 0; st.shared.u32 [%r11], %r12;\n"
     "bar.sync 0;\n@%p1 bra $made;\n"
@@ -155,7 +156,8 @@ TEST(BulkRun, MbarrierOfThePair) {
           "@%p4 mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r2], 256;\n"
           "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes.cta_group::2 [%r1], [%rd10, {0, %r20}], [%r21];\n"
           "$wait:\n@!%p4 bra $done;\n$loop:\nmbarrier.try_wait.parity.shared::cta.b64 %p2, [%r2], 0;\n@!%p2 bra $loop;\n$done:\n"
-          "barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;\nshl.b32 %r3, %tid_x, 2; add.u32 %r3, %r3, %r1; ld.shared.u32 %r4, [%r3]; st.global.u32 [%out], %r4;\n");
+          "barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;\nshl.b32 %r3, %tid_x, 2; add.u32 %r3, %r3, %r1; ld.shared.u32 %r4, [%r3]; "
+          "st.global.u32 [%out], %r4;\n");
     ASSERT_TRUE(h.ok()) << h.messages();
     EXPECT_EQ(h.at(3), 103u);
     EXPECT_EQ(h.at(32 + 3), 103u + 16);  // one row further down

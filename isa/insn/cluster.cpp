@@ -81,15 +81,19 @@ void run_async_store(ExecContext& ctx, const Inst& inst, uint32_t mask) {
   each_lane(mask, [&](int l) {
     mbarrier[l] = SharedAddress::of(static_cast<uint32_t>(mbarrier_address[l]));
     if (mbarrier[l].rank >= ctx.cluster_size && ctx.fx.control == Control::next)
-      ctx.fault("out-of-bounds", l, mbarrier_address[l], fmt::format("the mbarrier lies in CTA {} of a cluster of {}", mbarrier[l].rank, ctx.cluster_size));
+      ctx.fault("out-of-bounds", l, mbarrier_address[l],
+                fmt::format("the mbarrier lies in CTA {} of a cluster of {}", mbarrier[l].rank, ctx.cluster_size));
   });
   if (ctx.fx.control != Control::next) return;
   for_spaces(ctx, inst.operand(0), Space::shared_cluster, mask, [&](Space space, uint32_t lanes, const uint64_t* address) {
     Located at;
     if (!locate(ctx, inst, space, address, total, total, lanes, AccessKind::store, at)) return;
     each_lane(lanes, [&](int l) {
-      RemoteOp op{.kind = reduces ? RemoteOp::Kind::reduce : RemoteOp::Kind::store, .reduce = static_cast<BulkCopy::ReduceOp>(inst.flags),
-                  .type = inst.type, .asynchronous = true, .bytes_each = static_cast<uint8_t>(total)};
+      RemoteOp op{.kind = reduces ? RemoteOp::Kind::reduce : RemoteOp::Kind::store,
+                  .reduce = static_cast<BulkCopy::ReduceOp>(inst.flags),
+                  .type = inst.type,
+                  .asynchronous = true,
+                  .bytes_each = static_cast<uint8_t>(total)};
       op.target = {static_cast<uint32_t>(address[l]), ctx.fx.access.rank};
       op.mbarrier = mbarrier[l];
       op.bytes = total;
@@ -162,30 +166,59 @@ std::string bind_griddepcontrol(Inst& inst, const Decoded& d) {
 
 std::span<const InstDef> cluster_instructions() {
   static const std::vector<InstDef> table = {
-      {.base = "mapa", .syntax = "mapa{.space}.type d, a, b;  .space = { .shared::cluster };  .type = { .u32, .u64 };", .op = Op::mapa,
-       .bind = &bind_mapa, .since = {7, 8, 90}, .manual = "Data Movement: mapa", .doc = "address in another CTA of the cluster"},
-      {.base = "getctarank", .syntax = "getctarank{.space}.type d, a;  .space = { .shared::cluster };  .type = { .u32, .u64 };", .op = Op::getctarank,
-       .bind = &bind_getctarank, .since = {7, 8, 90}, .manual = "Data Movement: getctarank", .doc = "rank of the CTA that holds a shared-memory address"},
+      {.base = "mapa",
+       .syntax = "mapa{.space}.type d, a, b;  .space = { .shared::cluster };  .type = { .u32, .u64 };",
+       .op = Op::mapa,
+       .bind = &bind_mapa,
+       .since = {7, 8, 90},
+       .manual = "Data Movement: mapa",
+       .doc = "address in another CTA of the cluster"},
+      {.base = "getctarank",
+       .syntax = "getctarank{.space}.type d, a;  .space = { .shared::cluster };  .type = { .u32, .u64 };",
+       .op = Op::getctarank,
+       .bind = &bind_getctarank,
+       .since = {7, 8, 90},
+       .manual = "Data Movement: getctarank",
+       .doc = "rank of the CTA that holds a shared-memory address"},
       {.base = "barrier",
        .syntax = "barrier.cluster.arrive{.sem}{.aligned};\n\nbarrier.cluster.wait{.acquire}{.aligned};  .sem = { .release, .relaxed };",
-       .op = Op::barrier_cluster_arrive, .bind = &bind_cluster, .since = {7, 8, 90}, .manual = "Synchronization: barrier.cluster",
+       .op = Op::barrier_cluster_arrive,
+       .bind = &bind_cluster,
+       .since = {7, 8, 90},
+       .manual = "Synchronization: barrier.cluster",
        .doc = "barrier of the cluster's threads, split in arrival and wait"},
       {.base = "st",
        .syntax = "st.async{.weak}{.ss}{.completion_mechanism}{.vec}.type [a], b, [mbar];  .ss = { .shared::cluster };"
                  "  .completion_mechanism = { .mbarrier::complete_tx::bytes };  .vec = { .v2, .v4 };"
                  "  .type = { .b32, .b64, .u32, .u64, .s32, .s64, .f32, .f64 };",
-       .op = Op::st_async, .bind = &bind_async_store, .since = {8, 1, 90}, .manual = "Data Movement: st.async",
+       .op = Op::st_async,
+       .bind = &bind_async_store,
+       .since = {8, 1, 90},
+       .manual = "Data Movement: st.async",
        .doc = "asynchronous store to shared memory of the cluster; completes bytes on an mbarrier"},
       {.base = "red",
        .syntax = "red.async{.sem.scope}{.ss}.completion_mechanism.op.type [a], b, [mbar];  .sem = { .relaxed };  .scope = { .cluster };"
                  "  .ss = { .shared::cluster };  .completion_mechanism = { .mbarrier::complete_tx::bytes };"
                  "  .op = { .inc, .dec, .min, .max, .add, .and, .or, .xor };  .type = { .u32, .s32, .u64, .b32 };",
-       .op = Op::red_async, .bind = &bind_async_store, .since = {8, 1, 90}, .manual = "Data Movement: red.async",
+       .op = Op::red_async,
+       .bind = &bind_async_store,
+       .since = {8, 1, 90},
+       .manual = "Data Movement: red.async",
        .doc = "asynchronous reduction in shared memory of the cluster"},
-      {.base = "setmaxnreg", .syntax = "setmaxnreg.action.sync.aligned.u32 imm-reg-count;  .action = { .inc, .dec };", .op = Op::setmaxnreg,
-       .bind = &bind_setmaxnreg, .since = {8, 0, 90}, .manual = "Miscellaneous: setmaxnreg", .doc = "give registers back to the CTA's pool, or take some"},
-      {.base = "griddepcontrol", .syntax = "griddepcontrol.action;  .action = { .launch_dependents, .wait };", .op = Op::griddepcontrol,
-       .bind = &bind_griddepcontrol, .since = {7, 8, 90}, .manual = "Synchronization: griddepcontrol", .doc = "programmatic dependent launch"},
+      {.base = "setmaxnreg",
+       .syntax = "setmaxnreg.action.sync.aligned.u32 imm-reg-count;  .action = { .inc, .dec };",
+       .op = Op::setmaxnreg,
+       .bind = &bind_setmaxnreg,
+       .since = {8, 0, 90},
+       .manual = "Miscellaneous: setmaxnreg",
+       .doc = "give registers back to the CTA's pool, or take some"},
+      {.base = "griddepcontrol",
+       .syntax = "griddepcontrol.action;  .action = { .launch_dependents, .wait };",
+       .op = Op::griddepcontrol,
+       .bind = &bind_griddepcontrol,
+       .since = {7, 8, 90},
+       .manual = "Synchronization: griddepcontrol",
+       .doc = "programmatic dependent launch"},
   };
   return table;
 }

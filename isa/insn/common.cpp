@@ -41,7 +41,8 @@ std::string expect_operands(Inst& inst, const Decoded& decoded, std::initializer
       own.lanes = spread(*decoded.kernel, static_cast<uint64_t>(op.value), wanted);
       continue;
     }
-    if (op.kind != Operand::Kind::reg) return fmt::format("operand {} is not a register, expected a {}-bit register for .{}", i + 1, wanted, name(type));
+    if (op.kind != Operand::Kind::reg)
+      return fmt::format("operand {} is not a register, expected a {}-bit register for .{}", i + 1, wanted, name(type));
     const int width = op.bit_width <= 32 ? 32 : op.bit_width;
     if (width != wanted) return fmt::format("operand {} is a {}-bit register, expected {} bits for .{}", i + 1, width, wanted, name(type));
   }

@@ -15,9 +15,7 @@ using namespace compare;
 
 enum Combine : uint32_t { kNoCombine = 0, kAnd = 1, kOr = 2, kXor = 3 };
 
-Combine combine_of(std::string_view name) {
-  return name == "and" ? kAnd : name == "or" ? kOr : name == "xor" ? kXor : kNoCombine;
-}
+Combine combine_of(std::string_view name) { return name == "and" ? kAnd : name == "or" ? kOr : name == "xor" ? kXor : kNoCombine; }
 uint32_t combine(uint32_t kind, uint32_t t, uint32_t c) {
   switch (kind) {
     case kAnd: return t & c;
@@ -31,9 +29,7 @@ uint32_t high_test(ExecContext& ctx, const Inst& inst) { return static_cast<cons
 
 // ---- setp ----
 
-void exec_setp(ExecContext& ctx, const Inst& inst, uint32_t mask) {
-  ctx.set_pred(inst.operand(0).slot, low_test(ctx, inst), mask);
-}
+void exec_setp(ExecContext& ctx, const Inst& inst, uint32_t mask) { ctx.set_pred(inst.operand(0).slot, low_test(ctx, inst), mask); }
 void set_both(ExecContext& ctx, const Inst& inst, uint32_t p, uint32_t q, uint32_t mask) {
   if (inst.flags != kNoCombine) {
     const uint32_t c = ctx.pred(inst.operand(3));
@@ -135,11 +131,17 @@ std::string bind_selp(Inst& inst, const Decoded& d) {
 
 // c is a NaN: b. -0 and, with ftz, negative subnormals count as 0.
 template <class Raw>
-Raw slct_s32(Raw a, Raw b, int32_t c) { return c >= 0 ? a : b; }
+Raw slct_s32(Raw a, Raw b, int32_t c) {
+  return c >= 0 ? a : b;
+}
 template <class Raw>
-Raw slct_f32(Raw a, Raw b, float c) { return c >= 0.0f ? a : b; }
+Raw slct_f32(Raw a, Raw b, float c) {
+  return c >= 0.0f ? a : b;
+}
 template <class Raw>
-Raw slct_f32_ftz(Raw a, Raw b, float c) { return fp::flush(c) >= 0.0f ? a : b; }
+Raw slct_f32_ftz(Raw a, Raw b, float c) {
+  return fp::flush(c) >= 0.0f ? a : b;
+}
 
 std::string bind_slct_s32(Inst& inst, const Decoded& d) {
   const Type type = d.type("dtype");
@@ -157,64 +159,239 @@ std::string bind_slct_f32(Inst& inst, const Decoded& d) {
 }
 
 constexpr InstDef kCompareRows[] = {
-    {.base = "setp", .syntax = "setp.CmpOp{.ftz}.type p{|q}, a, b;  .CmpOp = { .eq, .ne, .lt, .le, .gt, .ge, .lo, .ls, .hi, .hs, .equ, .neu, .ltu, .leu, .gtu, .geu, .num, .nan };  .type = { .b16, .b32, .b64, .u16, .u32, .u64, .s16, .s32, .s64, .f32, .f64 };",
-     .op = Op::setp, .bind = &bind_setp, .since = {1, 0, 0}, .manual = "Comparison and Selection Instructions: setp", .doc = "compare, and combine with a predicate"},
-    {.base = "setp", .syntax = "setp.CmpOp.BoolOp{.ftz}.type p{|q}, a, b, {!}c;  .CmpOp = { .eq, .ne, .lt, .le, .gt, .ge, .lo, .ls, .hi, .hs, .equ, .neu, .ltu, .leu, .gtu, .geu, .num, .nan };  .BoolOp = { .and, .or, .xor };  .type = { .b16, .b32, .b64, .u16, .u32, .u64, .s16, .s32, .s64, .f32, .f64 };",
-     .op = Op::setp, .bind = &bind_setp, .since = {1, 0, 0}, .manual = "Comparison and Selection Instructions: setp", .doc = "compare, and combine with a predicate"},
-    {.base = "setp", .syntax = "setp.CmpOp{.ftz}.type p, a, b;  .CmpOp = { .eq, .ne, .lt, .le, .gt, .ge, .equ, .neu, .ltu, .leu, .gtu, .geu, .num, .nan };  .type = { .f16 };",
-     .op = Op::setp, .bind = &bind_setp, .since = {4, 2, 53}, .manual = "Half Precision Comparison Instructions: setp", .doc = "compare f16 values"},
-    {.base = "setp", .syntax = "setp.CmpOp.BoolOp{.ftz}.type p, a, b, {!}c;  .CmpOp = { .eq, .ne, .lt, .le, .gt, .ge, .equ, .neu, .ltu, .leu, .gtu, .geu, .num, .nan };  .BoolOp = { .and, .or, .xor };  .type = { .f16 };",
-     .op = Op::setp, .bind = &bind_setp, .since = {4, 2, 53}, .manual = "Half Precision Comparison Instructions: setp", .doc = "compare f16 values"},
-    {.base = "setp", .syntax = "setp.CmpOp{.ftz}.type p|q, a, b;  .CmpOp = { .eq, .ne, .lt, .le, .gt, .ge, .equ, .neu, .ltu, .leu, .gtu, .geu, .num, .nan };  .type = { .f16x2 };",
-     .op = Op::setp, .bind = &bind_setp, .since = {4, 2, 53}, .manual = "Half Precision Comparison Instructions: setp", .doc = "compare two pairs of f16 values"},
-    {.base = "setp", .syntax = "setp.CmpOp.BoolOp{.ftz}.type p|q, a, b, {!}c;  .CmpOp = { .eq, .ne, .lt, .le, .gt, .ge, .equ, .neu, .ltu, .leu, .gtu, .geu, .num, .nan };  .BoolOp = { .and, .or, .xor };  .type = { .f16x2 };",
-     .op = Op::setp, .bind = &bind_setp, .since = {4, 2, 53}, .manual = "Half Precision Comparison Instructions: setp", .doc = "compare two pairs of f16 values"},
-    {.base = "setp", .syntax = "setp.CmpOp.type p, a, b;  .CmpOp = { .eq, .ne, .lt, .le, .gt, .ge, .equ, .neu, .ltu, .leu, .gtu, .geu, .num, .nan };  .type = { .bf16 };",
-     .op = Op::setp, .bind = &bind_setp, .since = {7, 8, 90}, .manual = "Half Precision Comparison Instructions: setp", .doc = "compare bf16 values"},
-    {.base = "setp", .syntax = "setp.CmpOp.BoolOp.type p, a, b, {!}c;  .CmpOp = { .eq, .ne, .lt, .le, .gt, .ge, .equ, .neu, .ltu, .leu, .gtu, .geu, .num, .nan };  .BoolOp = { .and, .or, .xor };  .type = { .bf16 };",
-     .op = Op::setp, .bind = &bind_setp, .since = {7, 8, 90}, .manual = "Half Precision Comparison Instructions: setp", .doc = "compare bf16 values"},
-    {.base = "setp", .syntax = "setp.CmpOp.type p|q, a, b;  .CmpOp = { .eq, .ne, .lt, .le, .gt, .ge, .equ, .neu, .ltu, .leu, .gtu, .geu, .num, .nan };  .type = { .bf16x2 };",
-     .op = Op::setp, .bind = &bind_setp, .since = {7, 8, 90}, .manual = "Half Precision Comparison Instructions: setp", .doc = "compare two pairs of bf16 values"},
-    {.base = "setp", .syntax = "setp.CmpOp.BoolOp.type p|q, a, b, {!}c;  .CmpOp = { .eq, .ne, .lt, .le, .gt, .ge, .equ, .neu, .ltu, .leu, .gtu, .geu, .num, .nan };  .BoolOp = { .and, .or, .xor };  .type = { .bf16x2 };",
-     .op = Op::setp, .bind = &bind_setp, .since = {7, 8, 90}, .manual = "Half Precision Comparison Instructions: setp", .doc = "compare two pairs of bf16 values"},
-    {.base = "set", .syntax = "set.CmpOp{.ftz}.dtype.stype d, a, b;  .CmpOp = { .eq, .ne, .lt, .le, .gt, .ge, .lo, .ls, .hi, .hs, .equ, .neu, .ltu, .leu, .gtu, .geu, .num, .nan };  .dtype = { .u32, .s32, .f32 };  .stype = { .b16, .b32, .b64, .u16, .u32, .u64, .s16, .s32, .s64, .f32, .f64 };",
-     .op = Op::set, .bind = &bind_set, .since = {1, 0, 0}, .manual = "Comparison and Selection Instructions: set", .doc = "compare, result as a number"},
-    {.base = "set", .syntax = "set.CmpOp.BoolOp{.ftz}.dtype.stype d, a, b, {!}c;  .CmpOp = { .eq, .ne, .lt, .le, .gt, .ge, .lo, .ls, .hi, .hs, .equ, .neu, .ltu, .leu, .gtu, .geu, .num, .nan };  .BoolOp = { .and, .or, .xor };  .dtype = { .u32, .s32, .f32 };  .stype = { .b16, .b32, .b64, .u16, .u32, .u64, .s16, .s32, .s64, .f32, .f64 };",
-     .op = Op::set, .bind = &bind_set, .since = {1, 0, 0}, .manual = "Comparison and Selection Instructions: set", .doc = "compare, result as a number"},
-    {.base = "set", .syntax = "set.CmpOp{.ftz}.dtype.stype d, a, b;  .CmpOp = { .eq, .ne, .lt, .le, .gt, .ge, .equ, .neu, .ltu, .leu, .gtu, .geu, .num, .nan };  .dtype = { .f16 };  .stype = { .b16, .b32, .b64, .u16, .u32, .u64, .s16, .s32, .s64, .f16, .f32, .f64 };",
-     .op = Op::set, .bind = &bind_set, .since = {4, 2, 53}, .manual = "Half Precision Comparison Instructions: set", .doc = "compare, result as f16"},
-    {.base = "set", .syntax = "set.CmpOp.BoolOp{.ftz}.dtype.stype d, a, b, {!}c;  .CmpOp = { .eq, .ne, .lt, .le, .gt, .ge, .equ, .neu, .ltu, .leu, .gtu, .geu, .num, .nan };  .BoolOp = { .and, .or, .xor };  .dtype = { .f16 };  .stype = { .b16, .b32, .b64, .u16, .u32, .u64, .s16, .s32, .s64, .f16, .f32, .f64 };",
-     .op = Op::set, .bind = &bind_set, .since = {4, 2, 53}, .manual = "Half Precision Comparison Instructions: set", .doc = "compare, result as f16"},
-    {.base = "set", .syntax = "set.CmpOp.dtype.stype d, a, b;  .CmpOp = { .eq, .ne, .lt, .le, .gt, .ge, .equ, .neu, .ltu, .leu, .gtu, .geu, .num, .nan };  .dtype = { .bf16 };  .stype = { .b16, .b32, .b64, .u16, .u32, .u64, .s16, .s32, .s64, .bf16, .f32, .f64 };",
-     .op = Op::set, .bind = &bind_set, .since = {7, 8, 90}, .manual = "Half Precision Comparison Instructions: set", .doc = "compare, result as bf16"},
-    {.base = "set", .syntax = "set.CmpOp.BoolOp.dtype.stype d, a, b, {!}c;  .CmpOp = { .eq, .ne, .lt, .le, .gt, .ge, .equ, .neu, .ltu, .leu, .gtu, .geu, .num, .nan };  .BoolOp = { .and, .or, .xor };  .dtype = { .bf16 };  .stype = { .b16, .b32, .b64, .u16, .u32, .u64, .s16, .s32, .s64, .bf16, .f32, .f64 };",
-     .op = Op::set, .bind = &bind_set, .since = {7, 8, 90}, .manual = "Half Precision Comparison Instructions: set", .doc = "compare, result as bf16"},
-    {.base = "set", .syntax = "set.CmpOp{.ftz}.dtype.stype d, a, b;  .CmpOp = { .eq, .ne, .lt, .le, .gt, .ge, .equ, .neu, .ltu, .leu, .gtu, .geu, .num, .nan };  .dtype = { .u16, .s16, .u32, .s32 };  .stype = { .f16 };",
-     .op = Op::set, .bind = &bind_set, .since = {6, 5, 53}, .manual = "Half Precision Comparison Instructions: set", .doc = "compare f16 values, result as an integer"},
-    {.base = "set", .syntax = "set.CmpOp.BoolOp{.ftz}.dtype.stype d, a, b, {!}c;  .CmpOp = { .eq, .ne, .lt, .le, .gt, .ge, .equ, .neu, .ltu, .leu, .gtu, .geu, .num, .nan };  .BoolOp = { .and, .or, .xor };  .dtype = { .u16, .s16, .u32, .s32 };  .stype = { .f16 };",
-     .op = Op::set, .bind = &bind_set, .since = {6, 5, 53}, .manual = "Half Precision Comparison Instructions: set", .doc = "compare f16 values, result as an integer"},
-    {.base = "set", .syntax = "set.CmpOp.dtype.stype d, a, b;  .CmpOp = { .eq, .ne, .lt, .le, .gt, .ge, .equ, .neu, .ltu, .leu, .gtu, .geu, .num, .nan };  .dtype = { .u16, .s16, .u32, .s32 };  .stype = { .bf16 };",
-     .op = Op::set, .bind = &bind_set, .since = {7, 8, 90}, .manual = "Half Precision Comparison Instructions: set", .doc = "compare bf16 values, result as an integer"},
-    {.base = "set", .syntax = "set.CmpOp.BoolOp.dtype.stype d, a, b, {!}c;  .CmpOp = { .eq, .ne, .lt, .le, .gt, .ge, .equ, .neu, .ltu, .leu, .gtu, .geu, .num, .nan };  .BoolOp = { .and, .or, .xor };  .dtype = { .u16, .s16, .u32, .s32 };  .stype = { .bf16 };",
-     .op = Op::set, .bind = &bind_set, .since = {7, 8, 90}, .manual = "Half Precision Comparison Instructions: set", .doc = "compare bf16 values, result as an integer"},
-    {.base = "set", .syntax = "set.CmpOp{.ftz}.dtype.stype d, a, b;  .CmpOp = { .eq, .ne, .lt, .le, .gt, .ge, .equ, .neu, .ltu, .leu, .gtu, .geu, .num, .nan };  .dtype = { .f16x2 };  .stype = { .f16x2 };",
-     .op = Op::set, .bind = &bind_set, .since = {4, 2, 53}, .manual = "Half Precision Comparison Instructions: set", .doc = "compare two pairs of f16 values"},
-    {.base = "set", .syntax = "set.CmpOp.BoolOp{.ftz}.dtype.stype d, a, b, {!}c;  .CmpOp = { .eq, .ne, .lt, .le, .gt, .ge, .equ, .neu, .ltu, .leu, .gtu, .geu, .num, .nan };  .BoolOp = { .and, .or, .xor };  .dtype = { .f16x2 };  .stype = { .f16x2 };",
-     .op = Op::set, .bind = &bind_set, .since = {4, 2, 53}, .manual = "Half Precision Comparison Instructions: set", .doc = "compare two pairs of f16 values"},
-    {.base = "set", .syntax = "set.CmpOp{.ftz}.dtype.stype d, a, b;  .CmpOp = { .eq, .ne, .lt, .le, .gt, .ge, .equ, .neu, .ltu, .leu, .gtu, .geu, .num, .nan };  .dtype = { .u32, .s32 };  .stype = { .f16x2 };",
-     .op = Op::set, .bind = &bind_set, .since = {6, 5, 53}, .manual = "Half Precision Comparison Instructions: set", .doc = "compare two pairs of f16 values"},
-    {.base = "set", .syntax = "set.CmpOp.BoolOp{.ftz}.dtype.stype d, a, b, {!}c;  .CmpOp = { .eq, .ne, .lt, .le, .gt, .ge, .equ, .neu, .ltu, .leu, .gtu, .geu, .num, .nan };  .BoolOp = { .and, .or, .xor };  .dtype = { .u32, .s32 };  .stype = { .f16x2 };",
-     .op = Op::set, .bind = &bind_set, .since = {6, 5, 53}, .manual = "Half Precision Comparison Instructions: set", .doc = "compare two pairs of f16 values"},
-    {.base = "set", .syntax = "set.CmpOp.dtype.stype d, a, b;  .CmpOp = { .eq, .ne, .lt, .le, .gt, .ge, .equ, .neu, .ltu, .leu, .gtu, .geu, .num, .nan };  .dtype = { .bf16x2, .u32, .s32 };  .stype = { .bf16x2 };",
-     .op = Op::set, .bind = &bind_set, .since = {7, 8, 90}, .manual = "Half Precision Comparison Instructions: set", .doc = "compare two pairs of bf16 values"},
-    {.base = "set", .syntax = "set.CmpOp.BoolOp.dtype.stype d, a, b, {!}c;  .CmpOp = { .eq, .ne, .lt, .le, .gt, .ge, .equ, .neu, .ltu, .leu, .gtu, .geu, .num, .nan };  .BoolOp = { .and, .or, .xor };  .dtype = { .bf16x2, .u32, .s32 };  .stype = { .bf16x2 };",
-     .op = Op::set, .bind = &bind_set, .since = {7, 8, 90}, .manual = "Half Precision Comparison Instructions: set", .doc = "compare two pairs of bf16 values"},
-    {.base = "selp", .syntax = "selp.type d, a, b, c;  .type = { .b16, .b32, .b64, .u16, .u32, .u64, .s16, .s32, .s64, .f32, .f64 };",
-     .op = Op::selp, .bind = &bind_selp, .since = {1, 0, 0}, .manual = "Comparison and Selection Instructions: selp", .doc = "a where the predicate c is true, else b"},
-    {.base = "slct", .syntax = "slct.dtype.s32 d, a, b, c;  .dtype = { .b16, .b32, .b64, .u16, .u32, .u64, .s16, .s32, .s64, .f32, .f64 };",
-     .op = Op::slct, .bind = &bind_slct_s32, .since = {1, 0, 0}, .manual = "Comparison and Selection Instructions: slct", .doc = "a where c >= 0, else b"},
-    {.base = "slct", .syntax = "slct{.ftz}.dtype.f32 d, a, b, c;  .dtype = { .b16, .b32, .b64, .u16, .u32, .u64, .s16, .s32, .s64, .f32, .f64 };",
-     .op = Op::slct, .bind = &bind_slct_f32, .since = {1, 0, 0}, .manual = "Comparison and Selection Instructions: slct", .doc = "a where c >= 0, else b"},
+    {.base = "setp",
+     .syntax = "setp.CmpOp{.ftz}.type p{|q}, a, b;  .CmpOp = { .eq, .ne, .lt, .le, .gt, .ge, .lo, .ls, .hi, .hs, .equ, .neu, .ltu, .leu, .gtu, .geu, "
+               ".num, .nan };  .type = { .b16, .b32, .b64, .u16, .u32, .u64, .s16, .s32, .s64, .f32, .f64 };",
+     .op = Op::setp,
+     .bind = &bind_setp,
+     .since = {1, 0, 0},
+     .manual = "Comparison and Selection Instructions: setp",
+     .doc = "compare, and combine with a predicate"},
+    {.base = "setp",
+     .syntax =
+         "setp.CmpOp.BoolOp{.ftz}.type p{|q}, a, b, {!}c;  .CmpOp = { .eq, .ne, .lt, .le, .gt, .ge, .lo, .ls, .hi, .hs, .equ, .neu, .ltu, .leu, "
+         ".gtu, .geu, .num, .nan };  .BoolOp = { .and, .or, .xor };  .type = { .b16, .b32, .b64, .u16, .u32, .u64, .s16, .s32, .s64, .f32, .f64 };",
+     .op = Op::setp,
+     .bind = &bind_setp,
+     .since = {1, 0, 0},
+     .manual = "Comparison and Selection Instructions: setp",
+     .doc = "compare, and combine with a predicate"},
+    {.base = "setp",
+     .syntax = "setp.CmpOp{.ftz}.type p, a, b;  .CmpOp = { .eq, .ne, .lt, .le, .gt, .ge, .equ, .neu, .ltu, .leu, .gtu, .geu, .num, .nan };  .type = "
+               "{ .f16 };",
+     .op = Op::setp,
+     .bind = &bind_setp,
+     .since = {4, 2, 53},
+     .manual = "Half Precision Comparison Instructions: setp",
+     .doc = "compare f16 values"},
+    {.base = "setp",
+     .syntax = "setp.CmpOp.BoolOp{.ftz}.type p, a, b, {!}c;  .CmpOp = { .eq, .ne, .lt, .le, .gt, .ge, .equ, .neu, .ltu, .leu, .gtu, .geu, .num, .nan "
+               "};  .BoolOp = { .and, .or, .xor };  .type = { .f16 };",
+     .op = Op::setp,
+     .bind = &bind_setp,
+     .since = {4, 2, 53},
+     .manual = "Half Precision Comparison Instructions: setp",
+     .doc = "compare f16 values"},
+    {.base = "setp",
+     .syntax = "setp.CmpOp{.ftz}.type p|q, a, b;  .CmpOp = { .eq, .ne, .lt, .le, .gt, .ge, .equ, .neu, .ltu, .leu, .gtu, .geu, .num, .nan };  .type "
+               "= { .f16x2 };",
+     .op = Op::setp,
+     .bind = &bind_setp,
+     .since = {4, 2, 53},
+     .manual = "Half Precision Comparison Instructions: setp",
+     .doc = "compare two pairs of f16 values"},
+    {.base = "setp",
+     .syntax = "setp.CmpOp.BoolOp{.ftz}.type p|q, a, b, {!}c;  .CmpOp = { .eq, .ne, .lt, .le, .gt, .ge, .equ, .neu, .ltu, .leu, .gtu, .geu, .num, "
+               ".nan };  .BoolOp = { .and, .or, .xor };  .type = { .f16x2 };",
+     .op = Op::setp,
+     .bind = &bind_setp,
+     .since = {4, 2, 53},
+     .manual = "Half Precision Comparison Instructions: setp",
+     .doc = "compare two pairs of f16 values"},
+    {.base = "setp",
+     .syntax =
+         "setp.CmpOp.type p, a, b;  .CmpOp = { .eq, .ne, .lt, .le, .gt, .ge, .equ, .neu, .ltu, .leu, .gtu, .geu, .num, .nan };  .type = { .bf16 };",
+     .op = Op::setp,
+     .bind = &bind_setp,
+     .since = {7, 8, 90},
+     .manual = "Half Precision Comparison Instructions: setp",
+     .doc = "compare bf16 values"},
+    {.base = "setp",
+     .syntax = "setp.CmpOp.BoolOp.type p, a, b, {!}c;  .CmpOp = { .eq, .ne, .lt, .le, .gt, .ge, .equ, .neu, .ltu, .leu, .gtu, .geu, .num, .nan };  "
+               ".BoolOp = { .and, .or, .xor };  .type = { .bf16 };",
+     .op = Op::setp,
+     .bind = &bind_setp,
+     .since = {7, 8, 90},
+     .manual = "Half Precision Comparison Instructions: setp",
+     .doc = "compare bf16 values"},
+    {.base = "setp",
+     .syntax = "setp.CmpOp.type p|q, a, b;  .CmpOp = { .eq, .ne, .lt, .le, .gt, .ge, .equ, .neu, .ltu, .leu, .gtu, .geu, .num, .nan };  .type = { "
+               ".bf16x2 };",
+     .op = Op::setp,
+     .bind = &bind_setp,
+     .since = {7, 8, 90},
+     .manual = "Half Precision Comparison Instructions: setp",
+     .doc = "compare two pairs of bf16 values"},
+    {.base = "setp",
+     .syntax = "setp.CmpOp.BoolOp.type p|q, a, b, {!}c;  .CmpOp = { .eq, .ne, .lt, .le, .gt, .ge, .equ, .neu, .ltu, .leu, .gtu, .geu, .num, .nan };  "
+               ".BoolOp = { .and, .or, .xor };  .type = { .bf16x2 };",
+     .op = Op::setp,
+     .bind = &bind_setp,
+     .since = {7, 8, 90},
+     .manual = "Half Precision Comparison Instructions: setp",
+     .doc = "compare two pairs of bf16 values"},
+    {.base = "set",
+     .syntax = "set.CmpOp{.ftz}.dtype.stype d, a, b;  .CmpOp = { .eq, .ne, .lt, .le, .gt, .ge, .lo, .ls, .hi, .hs, .equ, .neu, .ltu, .leu, .gtu, "
+               ".geu, .num, .nan };  .dtype = { .u32, .s32, .f32 };  .stype = { .b16, .b32, .b64, .u16, .u32, .u64, .s16, .s32, .s64, .f32, .f64 };",
+     .op = Op::set,
+     .bind = &bind_set,
+     .since = {1, 0, 0},
+     .manual = "Comparison and Selection Instructions: set",
+     .doc = "compare, result as a number"},
+    {.base = "set",
+     .syntax = "set.CmpOp.BoolOp{.ftz}.dtype.stype d, a, b, {!}c;  .CmpOp = { .eq, .ne, .lt, .le, .gt, .ge, .lo, .ls, .hi, .hs, .equ, .neu, .ltu, "
+               ".leu, .gtu, .geu, .num, .nan };  .BoolOp = { .and, .or, .xor };  .dtype = { .u32, .s32, .f32 };  .stype = { .b16, .b32, .b64, .u16, "
+               ".u32, .u64, .s16, .s32, .s64, .f32, .f64 };",
+     .op = Op::set,
+     .bind = &bind_set,
+     .since = {1, 0, 0},
+     .manual = "Comparison and Selection Instructions: set",
+     .doc = "compare, result as a number"},
+    {.base = "set",
+     .syntax = "set.CmpOp{.ftz}.dtype.stype d, a, b;  .CmpOp = { .eq, .ne, .lt, .le, .gt, .ge, .equ, .neu, .ltu, .leu, .gtu, .geu, .num, .nan };  "
+               ".dtype = { .f16 };  .stype = { .b16, .b32, .b64, .u16, .u32, .u64, .s16, .s32, .s64, .f16, .f32, .f64 };",
+     .op = Op::set,
+     .bind = &bind_set,
+     .since = {4, 2, 53},
+     .manual = "Half Precision Comparison Instructions: set",
+     .doc = "compare, result as f16"},
+    {.base = "set",
+     .syntax = "set.CmpOp.BoolOp{.ftz}.dtype.stype d, a, b, {!}c;  .CmpOp = { .eq, .ne, .lt, .le, .gt, .ge, .equ, .neu, .ltu, .leu, .gtu, .geu, "
+               ".num, .nan };  .BoolOp = { .and, .or, .xor };  .dtype = { .f16 };  .stype = { .b16, .b32, .b64, .u16, .u32, .u64, .s16, .s32, .s64, "
+               ".f16, .f32, .f64 };",
+     .op = Op::set,
+     .bind = &bind_set,
+     .since = {4, 2, 53},
+     .manual = "Half Precision Comparison Instructions: set",
+     .doc = "compare, result as f16"},
+    {.base = "set",
+     .syntax = "set.CmpOp.dtype.stype d, a, b;  .CmpOp = { .eq, .ne, .lt, .le, .gt, .ge, .equ, .neu, .ltu, .leu, .gtu, .geu, .num, .nan };  .dtype = "
+               "{ .bf16 };  .stype = { .b16, .b32, .b64, .u16, .u32, .u64, .s16, .s32, .s64, .bf16, .f32, .f64 };",
+     .op = Op::set,
+     .bind = &bind_set,
+     .since = {7, 8, 90},
+     .manual = "Half Precision Comparison Instructions: set",
+     .doc = "compare, result as bf16"},
+    {.base = "set",
+     .syntax =
+         "set.CmpOp.BoolOp.dtype.stype d, a, b, {!}c;  .CmpOp = { .eq, .ne, .lt, .le, .gt, .ge, .equ, .neu, .ltu, .leu, .gtu, .geu, .num, .nan };  "
+         ".BoolOp = { .and, .or, .xor };  .dtype = { .bf16 };  .stype = { .b16, .b32, .b64, .u16, .u32, .u64, .s16, .s32, .s64, .bf16, .f32, .f64 };",
+     .op = Op::set,
+     .bind = &bind_set,
+     .since = {7, 8, 90},
+     .manual = "Half Precision Comparison Instructions: set",
+     .doc = "compare, result as bf16"},
+    {.base = "set",
+     .syntax = "set.CmpOp{.ftz}.dtype.stype d, a, b;  .CmpOp = { .eq, .ne, .lt, .le, .gt, .ge, .equ, .neu, .ltu, .leu, .gtu, .geu, .num, .nan };  "
+               ".dtype = { .u16, .s16, .u32, .s32 };  .stype = { .f16 };",
+     .op = Op::set,
+     .bind = &bind_set,
+     .since = {6, 5, 53},
+     .manual = "Half Precision Comparison Instructions: set",
+     .doc = "compare f16 values, result as an integer"},
+    {.base = "set",
+     .syntax = "set.CmpOp.BoolOp{.ftz}.dtype.stype d, a, b, {!}c;  .CmpOp = { .eq, .ne, .lt, .le, .gt, .ge, .equ, .neu, .ltu, .leu, .gtu, .geu, "
+               ".num, .nan };  .BoolOp = { .and, .or, .xor };  .dtype = { .u16, .s16, .u32, .s32 };  .stype = { .f16 };",
+     .op = Op::set,
+     .bind = &bind_set,
+     .since = {6, 5, 53},
+     .manual = "Half Precision Comparison Instructions: set",
+     .doc = "compare f16 values, result as an integer"},
+    {.base = "set",
+     .syntax = "set.CmpOp.dtype.stype d, a, b;  .CmpOp = { .eq, .ne, .lt, .le, .gt, .ge, .equ, .neu, .ltu, .leu, .gtu, .geu, .num, .nan };  .dtype = "
+               "{ .u16, .s16, .u32, .s32 };  .stype = { .bf16 };",
+     .op = Op::set,
+     .bind = &bind_set,
+     .since = {7, 8, 90},
+     .manual = "Half Precision Comparison Instructions: set",
+     .doc = "compare bf16 values, result as an integer"},
+    {.base = "set",
+     .syntax = "set.CmpOp.BoolOp.dtype.stype d, a, b, {!}c;  .CmpOp = { .eq, .ne, .lt, .le, .gt, .ge, .equ, .neu, .ltu, .leu, .gtu, .geu, .num, .nan "
+               "};  .BoolOp = { .and, .or, .xor };  .dtype = { .u16, .s16, .u32, .s32 };  .stype = { .bf16 };",
+     .op = Op::set,
+     .bind = &bind_set,
+     .since = {7, 8, 90},
+     .manual = "Half Precision Comparison Instructions: set",
+     .doc = "compare bf16 values, result as an integer"},
+    {.base = "set",
+     .syntax = "set.CmpOp{.ftz}.dtype.stype d, a, b;  .CmpOp = { .eq, .ne, .lt, .le, .gt, .ge, .equ, .neu, .ltu, .leu, .gtu, .geu, .num, .nan };  "
+               ".dtype = { .f16x2 };  .stype = { .f16x2 };",
+     .op = Op::set,
+     .bind = &bind_set,
+     .since = {4, 2, 53},
+     .manual = "Half Precision Comparison Instructions: set",
+     .doc = "compare two pairs of f16 values"},
+    {.base = "set",
+     .syntax = "set.CmpOp.BoolOp{.ftz}.dtype.stype d, a, b, {!}c;  .CmpOp = { .eq, .ne, .lt, .le, .gt, .ge, .equ, .neu, .ltu, .leu, .gtu, .geu, "
+               ".num, .nan };  .BoolOp = { .and, .or, .xor };  .dtype = { .f16x2 };  .stype = { .f16x2 };",
+     .op = Op::set,
+     .bind = &bind_set,
+     .since = {4, 2, 53},
+     .manual = "Half Precision Comparison Instructions: set",
+     .doc = "compare two pairs of f16 values"},
+    {.base = "set",
+     .syntax = "set.CmpOp{.ftz}.dtype.stype d, a, b;  .CmpOp = { .eq, .ne, .lt, .le, .gt, .ge, .equ, .neu, .ltu, .leu, .gtu, .geu, .num, .nan };  "
+               ".dtype = { .u32, .s32 };  .stype = { .f16x2 };",
+     .op = Op::set,
+     .bind = &bind_set,
+     .since = {6, 5, 53},
+     .manual = "Half Precision Comparison Instructions: set",
+     .doc = "compare two pairs of f16 values"},
+    {.base = "set",
+     .syntax = "set.CmpOp.BoolOp{.ftz}.dtype.stype d, a, b, {!}c;  .CmpOp = { .eq, .ne, .lt, .le, .gt, .ge, .equ, .neu, .ltu, .leu, .gtu, .geu, "
+               ".num, .nan };  .BoolOp = { .and, .or, .xor };  .dtype = { .u32, .s32 };  .stype = { .f16x2 };",
+     .op = Op::set,
+     .bind = &bind_set,
+     .since = {6, 5, 53},
+     .manual = "Half Precision Comparison Instructions: set",
+     .doc = "compare two pairs of f16 values"},
+    {.base = "set",
+     .syntax = "set.CmpOp.dtype.stype d, a, b;  .CmpOp = { .eq, .ne, .lt, .le, .gt, .ge, .equ, .neu, .ltu, .leu, .gtu, .geu, .num, .nan };  .dtype = "
+               "{ .bf16x2, .u32, .s32 };  .stype = { .bf16x2 };",
+     .op = Op::set,
+     .bind = &bind_set,
+     .since = {7, 8, 90},
+     .manual = "Half Precision Comparison Instructions: set",
+     .doc = "compare two pairs of bf16 values"},
+    {.base = "set",
+     .syntax = "set.CmpOp.BoolOp.dtype.stype d, a, b, {!}c;  .CmpOp = { .eq, .ne, .lt, .le, .gt, .ge, .equ, .neu, .ltu, .leu, .gtu, .geu, .num, .nan "
+               "};  .BoolOp = { .and, .or, .xor };  .dtype = { .bf16x2, .u32, .s32 };  .stype = { .bf16x2 };",
+     .op = Op::set,
+     .bind = &bind_set,
+     .since = {7, 8, 90},
+     .manual = "Half Precision Comparison Instructions: set",
+     .doc = "compare two pairs of bf16 values"},
+    {.base = "selp",
+     .syntax = "selp.type d, a, b, c;  .type = { .b16, .b32, .b64, .u16, .u32, .u64, .s16, .s32, .s64, .f32, .f64 };",
+     .op = Op::selp,
+     .bind = &bind_selp,
+     .since = {1, 0, 0},
+     .manual = "Comparison and Selection Instructions: selp",
+     .doc = "a where the predicate c is true, else b"},
+    {.base = "slct",
+     .syntax = "slct.dtype.s32 d, a, b, c;  .dtype = { .b16, .b32, .b64, .u16, .u32, .u64, .s16, .s32, .s64, .f32, .f64 };",
+     .op = Op::slct,
+     .bind = &bind_slct_s32,
+     .since = {1, 0, 0},
+     .manual = "Comparison and Selection Instructions: slct",
+     .doc = "a where c >= 0, else b"},
+    {.base = "slct",
+     .syntax = "slct{.ftz}.dtype.f32 d, a, b, c;  .dtype = { .b16, .b32, .b64, .u16, .u32, .u64, .s16, .s32, .s64, .f32, .f64 };",
+     .op = Op::slct,
+     .bind = &bind_slct_f32,
+     .since = {1, 0, 0},
+     .manual = "Comparison and Selection Instructions: slct",
+     .doc = "a where c >= 0, else b"},
 };
 
 }  // namespace

@@ -17,10 +17,9 @@ struct Case {
   bool less, equal, greater, unordered;  // result for a < b, a == b, a > b, NaN
 };
 // PTX ISA, "Floating Point Comparisons" and "Operators for testing".
-constexpr Case kFloatCases[] = {
-    {"eq", 0, 1, 0, 0}, {"ne", 1, 0, 1, 0}, {"lt", 1, 0, 0, 0}, {"le", 1, 1, 0, 0}, {"gt", 0, 0, 1, 0}, {"ge", 0, 1, 1, 0},
-    {"equ", 0, 1, 0, 1}, {"neu", 1, 0, 1, 1}, {"ltu", 1, 0, 0, 1}, {"leu", 1, 1, 0, 1}, {"gtu", 0, 0, 1, 1}, {"geu", 0, 1, 1, 1},
-    {"num", 1, 1, 1, 0}, {"nan", 0, 0, 0, 1}};
+constexpr Case kFloatCases[] = {{"eq", 0, 1, 0, 0},  {"ne", 1, 0, 1, 0},  {"lt", 1, 0, 0, 0},  {"le", 1, 1, 0, 0},  {"gt", 0, 0, 1, 0},
+                                {"ge", 0, 1, 1, 0},  {"equ", 0, 1, 0, 1}, {"neu", 1, 0, 1, 1}, {"ltu", 1, 0, 0, 1}, {"leu", 1, 1, 0, 1},
+                                {"gtu", 0, 0, 1, 1}, {"geu", 0, 1, 1, 1}, {"num", 1, 1, 1, 0}, {"nan", 0, 0, 0, 1}};
 
 TEST(Compare, FloatOperators) {
   for (const Case& c : kFloatCases) {
@@ -33,7 +32,7 @@ TEST(Compare, FloatOperators) {
     EXPECT_EQ(f64.run({b(-1.0), b(2.0)}), c.less) << c.name;
     EXPECT_EQ(f64.run({b(double{kNan}), b(double{kNan})}), c.unordered) << c.name;
     Harness f16(std::string("setp.") + c.name + ".f16", 3), bf16x2(std::string("setp.") + c.name + ".bf16x2", 3);
-    EXPECT_EQ(f16.run({0xbc00, 0x3c00}), c.less) << c.name;     // -1, 1
+    EXPECT_EQ(f16.run({0xbc00, 0x3c00}), c.less) << c.name;  // -1, 1
     EXPECT_EQ(f16.run({0x7e00, 0x3c00}), c.unordered) << c.name;
     EXPECT_EQ(bf16x2.run({0x3f80bf80, 0xbf803f80}), c.less) << c.name;  // low: -1 and 1; high: 1 and -1
     EXPECT_EQ(bf16x2.second, c.greater ? kFullMask : 0u) << c.name;

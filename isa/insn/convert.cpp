@@ -1,6 +1,6 @@
 // cvt between scalar types: which combinations of types, rounding, .ftz and .sat exist, and the shell that runs a core.
-#include <algorithm>
 #include <fmt/format.h>
+#include <algorithm>
 #include <vector>
 
 #include "isa/insn/convert.h"
@@ -14,8 +14,7 @@ using namespace conversion;
 
 // ---- shell. flags: rounding (2 bits) and how registers differ from the types ----
 
-constexpr uint32_t kRoundingMask = 3, kWideSource = 4, kWideResult = 8, kSignedResult = 16, kResult8 = 32, kResult16 = 64,
-                   kSignedTo16 = 128;
+constexpr uint32_t kRoundingMask = 3, kWideSource = 4, kWideResult = 8, kSignedResult = 16, kResult8 = 32, kResult16 = 64, kSignedTo16 = 128;
 
 /// Natural registers: 32 bits for types up to 32 bits, 64 for 64-bit types.
 template <class Raw>
@@ -50,8 +49,7 @@ void exec_any_width(ExecContext& ctx, const Inst& inst, uint32_t mask) {
   if (!(inst.flags & kWideResult)) return commit(ctx.reg<uint32_t>(d.slot), words, mask);
   alignas(64) uint64_t wide[kLanes];
   const bool is_signed = (inst.flags & kSignedResult) != 0;
-  for (int l = 0; l < kLanes; ++l)
-    wide[l] = is_signed ? static_cast<uint64_t>(static_cast<int64_t>(static_cast<int32_t>(words[l]))) : words[l];
+  for (int l = 0; l < kLanes; ++l) wide[l] = is_signed ? static_cast<uint64_t>(static_cast<int64_t>(static_cast<int32_t>(words[l]))) : words[l];
   commit(ctx.reg<uint64_t>(d.slot), wide, mask);
 }
 
@@ -87,7 +85,10 @@ std::string check_combination(const Request& r) {
   }
   if (to_int) return r.integral_rounding ? "" : "a conversion to an integer has no rounding modifier, expected .rni, .rzi, .rmi or .rpi";
   if (from_int) return r.float_rounding ? "" : "a conversion from an integer has no rounding modifier, expected .rn, .rz, .rm or .rp";
-  if (narrows(r.to, r.from)) return r.float_rounding ? "" : fmt::format("a conversion from .{} to .{} has no rounding modifier, expected .rn, .rz, .rm or .rp", name(r.from), name(r.to));
+  if (narrows(r.to, r.from))
+    return r.float_rounding
+               ? ""
+               : fmt::format("a conversion from .{} to .{} has no rounding modifier, expected .rn, .rz, .rm or .rp", name(r.from), name(r.to));
   if (r.float_rounding) return fmt::format("a conversion from .{} to .{} is exact, expected no rounding modifier", name(r.from), name(r.to));
   if (r.integral_rounding && r.to != r.from) return "rounding to an integral value needs two equal types";
   return {};
@@ -132,8 +133,10 @@ std::string fit_registers(Inst& inst, const Decoded& d) {
   }
   if (src.bit_width > 32 && from_bits <= 32) inst.flags |= kWideSource;
   if (dst.bit_width > 32 && to_bits <= 32) inst.flags |= kWideResult;
-  if (src.kind == Operand::Kind::reg && src.bit_width <= 32 && from_bits == 64) return fmt::format("the source is a {}-bit register, expected 64 bits for .{}", src.bit_width, name(inst.type2));
-  if (dst.bit_width <= 32 && to_bits == 64) return fmt::format("the destination is a {}-bit register, expected 64 bits for .{}", dst.bit_width, name(inst.type));
+  if (src.kind == Operand::Kind::reg && src.bit_width <= 32 && from_bits == 64)
+    return fmt::format("the source is a {}-bit register, expected 64 bits for .{}", src.bit_width, name(inst.type2));
+  if (dst.bit_width <= 32 && to_bits == 64)
+    return fmt::format("the destination is a {}-bit register, expected 64 bits for .{}", dst.bit_width, name(inst.type));
   if (is_integer(inst.type) && to_bits < 32) {
     inst.flags |= to_bits == 8 ? kResult8 : kResult16;
     if (is_signed(inst.type)) {
@@ -170,20 +173,42 @@ constexpr InstDef kScalarRows[] = {
                "  .frnd = { .rn, .rz, .rm, .rp };  .irnd = { .rni, .rzi, .rmi, .rpi };"
                "  .dtype = { .u8, .u16, .u32, .u64, .s8, .s16, .s32, .s64, .f16, .f32, .f64 };"
                "  .atype = { .u8, .u16, .u32, .u64, .s8, .s16, .s32, .s64, .f16, .f32, .f64 };",
-     .op = Op::cvt, .bind = &bind_cvt, .since = {1, 0, 0}, .manual = "Data Movement and Conversion Instructions: cvt", .doc = "convert"},
-    {.base = "cvt", .syntax = "cvt.f32.bf16 d, a;", .op = Op::cvt, .bind = &bind_cvt, .since = {7, 1, 80},
-     .manual = "Data Movement and Conversion Instructions: cvt", .doc = "bf16 to f32"},
-    {.base = "cvt", .syntax = "cvt.ftz.f32.bf16 d, a;", .op = Op::cvt, .bind = &bind_cvt, .since = {7, 8, 90},
-     .manual = "Data Movement and Conversion Instructions: cvt", .doc = "bf16 to f32"},
+     .op = Op::cvt,
+     .bind = &bind_cvt,
+     .since = {1, 0, 0},
+     .manual = "Data Movement and Conversion Instructions: cvt",
+     .doc = "convert"},
+    {.base = "cvt",
+     .syntax = "cvt.f32.bf16 d, a;",
+     .op = Op::cvt,
+     .bind = &bind_cvt,
+     .since = {7, 1, 80},
+     .manual = "Data Movement and Conversion Instructions: cvt",
+     .doc = "bf16 to f32"},
+    {.base = "cvt",
+     .syntax = "cvt.ftz.f32.bf16 d, a;",
+     .op = Op::cvt,
+     .bind = &bind_cvt,
+     .since = {7, 8, 90},
+     .manual = "Data Movement and Conversion Instructions: cvt",
+     .doc = "bf16 to f32"},
     {.base = "cvt",
      .syntax = "cvt{.frnd}.dtype.bf16 d, a;  cvt.irnd.dtype.bf16 d, a;"
                "  .frnd = { .rn, .rz, .rm, .rp };  .irnd = { .rni, .rzi, .rmi, .rpi };"
                "  .dtype = { .u8, .u16, .u32, .u64, .s8, .s16, .s32, .s64, .f16, .f64, .bf16 };",
-     .op = Op::cvt, .bind = &bind_cvt, .since = {7, 8, 90}, .manual = "Data Movement and Conversion Instructions: cvt", .doc = "convert from bf16"},
+     .op = Op::cvt,
+     .bind = &bind_cvt,
+     .since = {7, 8, 90},
+     .manual = "Data Movement and Conversion Instructions: cvt",
+     .doc = "convert from bf16"},
     {.base = "cvt",
      .syntax = "cvt{.frnd}.bf16.atype d, a;  .frnd = { .rn, .rz, .rm, .rp };"
                "  .atype = { .u8, .u16, .u32, .u64, .s8, .s16, .s32, .s64, .f16, .f64 };",
-     .op = Op::cvt, .bind = &bind_cvt, .since = {7, 8, 90}, .manual = "Data Movement and Conversion Instructions: cvt", .doc = "convert to bf16"},
+     .op = Op::cvt,
+     .bind = &bind_cvt,
+     .since = {7, 8, 90},
+     .manual = "Data Movement and Conversion Instructions: cvt",
+     .doc = "convert to bf16"},
 };
 
 }  // namespace

@@ -88,7 +88,9 @@ inline double exact_double(S x) {
 }
 
 template <class D, class S>
-inline D int_to_int(S x) { return static_cast<D>(x); }
+inline D int_to_int(S x) {
+  return static_cast<D>(x);
+}
 
 /// x limited to the range of D.
 template <class D, class S>
@@ -130,11 +132,26 @@ inline D double_to_int(double x, uint32_t rounding) {
 
 // ---- float sources and destinations ----
 
-struct FromF16 { using Raw = uint16_t; static double value(uint16_t x) { return static_cast<double>(fp::half_to_float(x)); } };
-struct FromBf16 { using Raw = uint16_t; static double value(uint16_t x) { return static_cast<double>(fp::bf16_to_float(x)); } };
-struct FromF32 { using Raw = float; static double value(float x) { return static_cast<double>(x); } };
-struct FromF32Ftz { using Raw = float; static double value(float x) { return static_cast<double>(fp::flush(x)); } };
-struct FromF64 { using Raw = double; static double value(double x) { return x; } };
+struct FromF16 {
+  using Raw = uint16_t;
+  static double value(uint16_t x) { return static_cast<double>(fp::half_to_float(x)); }
+};
+struct FromBf16 {
+  using Raw = uint16_t;
+  static double value(uint16_t x) { return static_cast<double>(fp::bf16_to_float(x)); }
+};
+struct FromF32 {
+  using Raw = float;
+  static double value(float x) { return static_cast<double>(x); }
+};
+struct FromF32Ftz {
+  using Raw = float;
+  static double value(float x) { return static_cast<double>(fp::flush(x)); }
+};
+struct FromF64 {
+  using Raw = double;
+  static double value(double x) { return x; }
+};
 
 inline double saturate(double x) { return x > 0.0 ? (x < 1.0 ? x : 1.0) : 0.0; }
 

@@ -7,9 +7,13 @@ namespace {
 // Integer sources of up to 32 bits are exact in double, so a native conversion to f32 or f64 rounds once. 64-bit sources
 // use it too where it rounds to nearest, and go through round-to-odd in the directed modes.
 template <class S>
-float nearest_f32(S x) { return static_cast<float>(x); }
+float nearest_f32(S x) {
+  return static_cast<float>(x);
+}
 template <class S>
-double nearest_f64(S x) { return static_cast<double>(x); }
+double nearest_f64(S x) {
+  return static_cast<double>(x);
+}
 
 template <class S>
 double directed_f64(S x, uint32_t rounding) {
@@ -32,9 +36,13 @@ typename To::Result through_double(S x, uint32_t rounding) {
   return To::narrow(Sat ? saturate(value) : value, rounding);
 }
 template <class S>
-uint16_t nearest_f16(S x) { return fp::half_from_float(fp::float_odd(exact_double(x))); }
+uint16_t nearest_f16(S x) {
+  return fp::half_from_float(fp::float_odd(exact_double(x)));
+}
 template <class S>
-uint16_t nearest_bf16(S x) { return fp::bf16_from_float(fp::float_odd(exact_double(x))); }
+uint16_t nearest_bf16(S x) {
+  return fp::bf16_from_float(fp::float_odd(exact_double(x)));
+}
 
 template <class S>
 const Plan* for_destination(Type d, bool sat, bool directed) {
@@ -42,8 +50,7 @@ const Plan* for_destination(Type d, bool sat, bool directed) {
     case Type::f16:
       if (sat) return &kPlan<&through_double<ToF16, S, true>>;
       return directed ? &kPlan<&through_double<ToF16, S, false>> : &kPlan<&nearest_f16<S>>;
-    case Type::bf16:
-      return directed ? &kPlan<&through_double<ToBf16, S, false>> : &kPlan<&nearest_bf16<S>>;
+    case Type::bf16: return directed ? &kPlan<&through_double<ToBf16, S, false>> : &kPlan<&nearest_bf16<S>>;
     case Type::f32:
       if (sat) return &kPlan<&through_double<ToF32, S, true>>;
       return directed ? &kPlan<&through_double<ToF32, S, false>> : &kPlan<&nearest_f32<S>>;
@@ -53,9 +60,10 @@ const Plan* for_destination(Type d, bool sat, bool directed) {
   }
 }
 
-
 template <class D, class From, bool NanIsZero>
-D float_to_int(typename From::Raw x, uint32_t rounding) { return double_to_int<D, NanIsZero>(From::value(x), rounding); }
+D float_to_int(typename From::Raw x, uint32_t rounding) {
+  return double_to_int<D, NanIsZero>(From::value(x), rounding);
+}
 
 template <class From, bool NanIsZero32>
 const Plan* to_integer(Type d) {

@@ -138,7 +138,8 @@ std::string bind_small(Inst& inst, const Decoded& d) {
 }
 /// The forms that only the architecture-specific targets (sm_100a and later) have.
 std::string bind_small_specific(Inst& inst, const Decoded& d) {
-  if (d.module && !d.module->arch_specific) return fmt::format("target {} does not have this form, expected sm_100a or later with suffix a", d.module->target);
+  if (d.module && !d.module->arch_specific)
+    return fmt::format("target {} does not have this form, expected sm_100a or later with suffix a", d.module->target);
   return bind_small(inst, d);
 }
 
@@ -155,7 +156,8 @@ uint32_t ue8m0_from_bf16x2(uint32_t a) {
 uint32_t bf16x2_from_ue8m0(uint32_t a) { return static_cast<uint32_t>(decode_ue8m0(a >> 8 & 0xff)) << 16 | decode_ue8m0(a & 0xff); }
 
 std::string bind_ue8m0(Inst& inst, const Decoded& d) {
-  if (d.module && !d.module->arch_specific) return fmt::format("target {} does not have this form, expected sm_100a or later with suffix a", d.module->target);
+  if (d.module && !d.module->arch_specific)
+    return fmt::format("target {} does not have this form, expected sm_100a or later with suffix a", d.module->target);
   if (d.mods.back().value == "ue8m0x2") {
     describe(inst, Op::cvt, Type::bf16x2, TimingClass::cvt_pack, Type::ue8m0x2);
     inst.exec = exec<&bf16x2_from_ue8m0>;
@@ -163,10 +165,12 @@ std::string bind_ue8m0(Inst& inst, const Decoded& d) {
   }
   const bool up = d.has("rp"), sat = d.has("satfinite"), pair = d.has("f32");
   describe(inst, Op::cvt, Type::ue8m0x2, TimingClass::cvt_pack, pair ? Type::f32 : Type::bf16x2);
-  if (pair) inst.exec = up ? (sat ? exec<&ue8m0_from_floats<true, true>> : exec<&ue8m0_from_floats<true, false>>)
-                           : (sat ? exec<&ue8m0_from_floats<false, true>> : exec<&ue8m0_from_floats<false, false>>);
-  else inst.exec = up ? (sat ? exec<&ue8m0_from_bf16x2<true, true>> : exec<&ue8m0_from_bf16x2<true, false>>)
-                      : (sat ? exec<&ue8m0_from_bf16x2<false, true>> : exec<&ue8m0_from_bf16x2<false, false>>);
+  if (pair)
+    inst.exec = up ? (sat ? exec<&ue8m0_from_floats<true, true>> : exec<&ue8m0_from_floats<true, false>>)
+                   : (sat ? exec<&ue8m0_from_floats<false, true>> : exec<&ue8m0_from_floats<false, false>>);
+  else
+    inst.exec = up ? (sat ? exec<&ue8m0_from_bf16x2<true, true>> : exec<&ue8m0_from_bf16x2<true, false>>)
+                   : (sat ? exec<&ue8m0_from_bf16x2<false, true>> : exec<&ue8m0_from_bf16x2<false, false>>);
   return expect_operands(inst, d, {Type::b16, Type::b32, pair ? Type::f32 : Type::none});
 }
 
@@ -179,9 +183,13 @@ inline uint32_t limited(int32_t x) {
   return clamped & static_cast<uint32_t>((uint64_t{1} << N) - 1);
 }
 template <int N, bool Signed>
-uint32_t pack2(int32_t a, int32_t b) { return limited<N, Signed>(a) << N | limited<N, Signed>(b); }
+uint32_t pack2(int32_t a, int32_t b) {
+  return limited<N, Signed>(a) << N | limited<N, Signed>(b);
+}
 template <int N, bool Signed>
-uint32_t pack3(int32_t a, int32_t b, uint32_t c) { return c << (2 * N) | pack2<N, Signed>(a, b); }
+uint32_t pack3(int32_t a, int32_t b, uint32_t c) {
+  return c << (2 * N) | pack2<N, Signed>(a, b);
+}
 
 std::string bind_pack(Inst& inst, const Decoded& d) {
   const auto to = d.value("convertType");
@@ -198,56 +206,181 @@ std::string bind_pack(Inst& inst, const Decoded& d) {
 }
 
 constexpr InstDef kPackedRows[] = {
-    {.base = "cvt", .syntax = "cvt.frnd2.relu.f16.f32 d, a;  .frnd2 = { .rn, .rz };", .op = Op::cvt,
-     .bind = &bind_f16, .since = {7, 0, 80}, .manual = "Data Movement and Conversion Instructions: cvt", .doc = "f32 to f16, not below zero"},
-    {.base = "cvt", .syntax = "cvt.frnd2.satfinite.f16.f32 d, a;  .frnd2 = { .rn, .rz };", .op = Op::cvt,
-     .bind = &bind_f16, .since = {8, 1, 53}, .manual = "Data Movement and Conversion Instructions: cvt", .doc = "f32 to f16, limited to finite values"},
-    {.base = "cvt", .syntax = "cvt.frnd2.relu.satfinite.f16.f32 d, a;  .frnd2 = { .rn, .rz };", .op = Op::cvt,
-     .bind = &bind_f16, .since = {8, 1, 80}, .manual = "Data Movement and Conversion Instructions: cvt", .doc = "f32 to f16, limited to finite values, not below zero"},
-    {.base = "cvt", .syntax = "cvt.frnd2{.relu}.f16x2.f32 d, a, b;  .frnd2 = { .rn, .rz };", .op = Op::cvt,
-     .bind = &bind_f16x2, .since = {7, 0, 80}, .manual = "Data Movement and Conversion Instructions: cvt", .doc = "two f32 to f16x2, a in the upper half"},
-    {.base = "cvt", .syntax = "cvt.frnd2{.relu}.satfinite.f16x2.f32 d, a, b;  .frnd2 = { .rn, .rz };", .op = Op::cvt,
-     .bind = &bind_f16x2, .since = {8, 1, 80}, .manual = "Data Movement and Conversion Instructions: cvt", .doc = "two f32 to f16x2, limited to finite values"},
-    {.base = "cvt", .syntax = "cvt.frnd2{.relu}.bf16.f32 d, a;  .frnd2 = { .rn, .rz };", .op = Op::cvt,
-     .bind = &bind_bf16, .since = {7, 0, 80}, .manual = "Data Movement and Conversion Instructions: cvt", .doc = "f32 to bf16"},
-    {.base = "cvt", .syntax = "cvt.frnd2{.relu}.satfinite.bf16.f32 d, a;  .frnd2 = { .rn, .rz };", .op = Op::cvt,
-     .bind = &bind_bf16, .since = {8, 1, 80}, .manual = "Data Movement and Conversion Instructions: cvt", .doc = "f32 to bf16, limited to finite values"},
-    {.base = "cvt", .syntax = "cvt.frnd2{.relu}.bf16x2.f32 d, a, b;  .frnd2 = { .rn, .rz };", .op = Op::cvt,
-     .bind = &bind_bf16x2, .since = {7, 0, 80}, .manual = "Data Movement and Conversion Instructions: cvt", .doc = "two f32 to bf16x2, a in the upper half"},
-    {.base = "cvt", .syntax = "cvt.frnd2{.relu}.satfinite.bf16x2.f32 d, a, b;  .frnd2 = { .rn, .rz };", .op = Op::cvt,
-     .bind = &bind_bf16x2, .since = {8, 1, 80}, .manual = "Data Movement and Conversion Instructions: cvt", .doc = "two f32 to bf16x2, limited to finite values"},
-    {.base = "cvt", .syntax = "cvt.rna.tf32.f32 d, a;", .op = Op::cvt,
-     .bind = &bind_tf32_away, .since = {7, 0, 80}, .manual = "Data Movement and Conversion Instructions: cvt", .doc = "f32 to tf32, ties away from zero"},
-    {.base = "cvt", .syntax = "cvt.rna.satfinite.tf32.f32 d, a;", .op = Op::cvt,
-     .bind = &bind_tf32_away, .since = {8, 1, 80}, .manual = "Data Movement and Conversion Instructions: cvt", .doc = "f32 to tf32, limited to finite values"},
-    {.base = "cvt", .syntax = "cvt.frnd2{.relu}.tf32.f32 d, a;  .frnd2 = { .rn, .rz };", .op = Op::cvt,
-     .bind = &bind_tf32, .since = {7, 8, 90}, .manual = "Data Movement and Conversion Instructions: cvt", .doc = "f32 to tf32"},
-    {.base = "cvt", .syntax = "cvt.frnd2.satfinite{.relu}.tf32.f32 d, a;  .frnd2 = { .rn, .rz };", .op = Op::cvt,
-     .bind = &bind_tf32, .since = {8, 6, 100}, .manual = "Data Movement and Conversion Instructions: cvt", .doc = "f32 to tf32, limited to finite values"},
-    {.base = "cvt", .syntax = "cvt.rn.satfinite{.relu}.f8x2type.f32 d, a, b;  .f8x2type = { .e4m3x2, .e5m2x2 };", .op = Op::cvt,
-     .bind = &bind_small, .since = {7, 8, 89}, .manual = "Data Movement and Conversion Instructions: cvt", .doc = "two f32 to fp8, a in the upper byte"},
-    {.base = "cvt", .syntax = "cvt.rn.satfinite{.relu}.f8x2type.f16x2 d, a;  .f8x2type = { .e4m3x2, .e5m2x2 };", .op = Op::cvt,
-     .bind = &bind_small, .since = {7, 8, 89}, .manual = "Data Movement and Conversion Instructions: cvt", .doc = "two f16 to fp8"},
-    {.base = "cvt", .syntax = "cvt.rn{.relu}.f16x2.f8x2type d, a;  .f8x2type = { .e4m3x2, .e5m2x2 };", .op = Op::cvt,
-     .bind = &bind_small, .since = {7, 8, 89}, .manual = "Data Movement and Conversion Instructions: cvt", .doc = "two fp8 to f16"},
-    {.base = "cvt", .syntax = "cvt.rn.satfinite{.relu}.f6f4type.f32 d, a, b;  .f6f4type = { .e2m3x2, .e3m2x2, .e2m1x2 };", .op = Op::cvt,
-     .bind = &bind_small_specific, .since = {8, 6, 100}, .manual = "Data Movement and Conversion Instructions: cvt", .doc = "two f32 to fp6 or fp4"},
-    {.base = "cvt", .syntax = "cvt.rn.satfinite{.relu}.f4type.f16x2 d, a;  .f4type = { .e2m1x2 };", .op = Op::cvt,
-     .bind = &bind_small_specific, .since = {8, 6, 100}, .manual = "Data Movement and Conversion Instructions: cvt", .doc = "two f16 to fp4"},
-    {.base = "cvt", .syntax = "cvt.rn{.relu}.f16x2.f6f4type d, a;  .f6f4type = { .e2m3x2, .e3m2x2, .e2m1x2 };", .op = Op::cvt,
-     .bind = &bind_small_specific, .since = {8, 6, 100}, .manual = "Data Movement and Conversion Instructions: cvt", .doc = "two fp6 or fp4 to f16"},
-    {.base = "cvt", .syntax = "cvt.frnd3{.satfinite}.ue8m0x2.f32 d, a, b;  .frnd3 = { .rz, .rp };", .op = Op::cvt,
-     .bind = &bind_ue8m0, .since = {8, 6, 100}, .manual = "Data Movement and Conversion Instructions: cvt", .doc = "two f32 to ue8m0 (powers of two)"},
-    {.base = "cvt", .syntax = "cvt.frnd3{.satfinite}.ue8m0x2.bf16x2 d, a;  .frnd3 = { .rz, .rp };", .op = Op::cvt,
-     .bind = &bind_ue8m0, .since = {8, 6, 100}, .manual = "Data Movement and Conversion Instructions: cvt", .doc = "two bf16 to ue8m0"},
-    {.base = "cvt", .syntax = "cvt.rn.bf16x2.ue8m0x2 d, a;", .op = Op::cvt,
-     .bind = &bind_ue8m0, .since = {8, 6, 100}, .manual = "Data Movement and Conversion Instructions: cvt", .doc = "two ue8m0 to bf16"},
-    {.base = "cvt", .syntax = "cvt.pack.sat.convertType.s32 d, a, b;  .convertType = { .u16, .s16 };", .op = Op::cvt,
-     .bind = &bind_pack, .since = {6, 5, 72}, .manual = "Data Movement and Conversion Instructions: cvt.pack", .doc = "two s32 to limited 16-bit values"},
-    {.base = "cvt", .syntax = "cvt.pack.sat.convertType.s32.b32 d, a, b, c;  .convertType = { .u8, .s8 };", .op = Op::cvt,
-     .bind = &bind_pack, .since = {6, 5, 72}, .manual = "Data Movement and Conversion Instructions: cvt.pack", .doc = "two s32 to limited 8-bit values above shifted c"},
-    {.base = "cvt", .syntax = "cvt.pack.sat.convertType.s32.b32 d, a, b, c;  .convertType = { .u4, .s4, .u2, .s2 };", .op = Op::cvt,
-     .bind = &bind_pack, .since = {6, 5, 75}, .manual = "Data Movement and Conversion Instructions: cvt.pack", .doc = "two s32 to limited 4- or 2-bit values above shifted c"},
+    {.base = "cvt",
+     .syntax = "cvt.frnd2.relu.f16.f32 d, a;  .frnd2 = { .rn, .rz };",
+     .op = Op::cvt,
+     .bind = &bind_f16,
+     .since = {7, 0, 80},
+     .manual = "Data Movement and Conversion Instructions: cvt",
+     .doc = "f32 to f16, not below zero"},
+    {.base = "cvt",
+     .syntax = "cvt.frnd2.satfinite.f16.f32 d, a;  .frnd2 = { .rn, .rz };",
+     .op = Op::cvt,
+     .bind = &bind_f16,
+     .since = {8, 1, 53},
+     .manual = "Data Movement and Conversion Instructions: cvt",
+     .doc = "f32 to f16, limited to finite values"},
+    {.base = "cvt",
+     .syntax = "cvt.frnd2.relu.satfinite.f16.f32 d, a;  .frnd2 = { .rn, .rz };",
+     .op = Op::cvt,
+     .bind = &bind_f16,
+     .since = {8, 1, 80},
+     .manual = "Data Movement and Conversion Instructions: cvt",
+     .doc = "f32 to f16, limited to finite values, not below zero"},
+    {.base = "cvt",
+     .syntax = "cvt.frnd2{.relu}.f16x2.f32 d, a, b;  .frnd2 = { .rn, .rz };",
+     .op = Op::cvt,
+     .bind = &bind_f16x2,
+     .since = {7, 0, 80},
+     .manual = "Data Movement and Conversion Instructions: cvt",
+     .doc = "two f32 to f16x2, a in the upper half"},
+    {.base = "cvt",
+     .syntax = "cvt.frnd2{.relu}.satfinite.f16x2.f32 d, a, b;  .frnd2 = { .rn, .rz };",
+     .op = Op::cvt,
+     .bind = &bind_f16x2,
+     .since = {8, 1, 80},
+     .manual = "Data Movement and Conversion Instructions: cvt",
+     .doc = "two f32 to f16x2, limited to finite values"},
+    {.base = "cvt",
+     .syntax = "cvt.frnd2{.relu}.bf16.f32 d, a;  .frnd2 = { .rn, .rz };",
+     .op = Op::cvt,
+     .bind = &bind_bf16,
+     .since = {7, 0, 80},
+     .manual = "Data Movement and Conversion Instructions: cvt",
+     .doc = "f32 to bf16"},
+    {.base = "cvt",
+     .syntax = "cvt.frnd2{.relu}.satfinite.bf16.f32 d, a;  .frnd2 = { .rn, .rz };",
+     .op = Op::cvt,
+     .bind = &bind_bf16,
+     .since = {8, 1, 80},
+     .manual = "Data Movement and Conversion Instructions: cvt",
+     .doc = "f32 to bf16, limited to finite values"},
+    {.base = "cvt",
+     .syntax = "cvt.frnd2{.relu}.bf16x2.f32 d, a, b;  .frnd2 = { .rn, .rz };",
+     .op = Op::cvt,
+     .bind = &bind_bf16x2,
+     .since = {7, 0, 80},
+     .manual = "Data Movement and Conversion Instructions: cvt",
+     .doc = "two f32 to bf16x2, a in the upper half"},
+    {.base = "cvt",
+     .syntax = "cvt.frnd2{.relu}.satfinite.bf16x2.f32 d, a, b;  .frnd2 = { .rn, .rz };",
+     .op = Op::cvt,
+     .bind = &bind_bf16x2,
+     .since = {8, 1, 80},
+     .manual = "Data Movement and Conversion Instructions: cvt",
+     .doc = "two f32 to bf16x2, limited to finite values"},
+    {.base = "cvt",
+     .syntax = "cvt.rna.tf32.f32 d, a;",
+     .op = Op::cvt,
+     .bind = &bind_tf32_away,
+     .since = {7, 0, 80},
+     .manual = "Data Movement and Conversion Instructions: cvt",
+     .doc = "f32 to tf32, ties away from zero"},
+    {.base = "cvt",
+     .syntax = "cvt.rna.satfinite.tf32.f32 d, a;",
+     .op = Op::cvt,
+     .bind = &bind_tf32_away,
+     .since = {8, 1, 80},
+     .manual = "Data Movement and Conversion Instructions: cvt",
+     .doc = "f32 to tf32, limited to finite values"},
+    {.base = "cvt",
+     .syntax = "cvt.frnd2{.relu}.tf32.f32 d, a;  .frnd2 = { .rn, .rz };",
+     .op = Op::cvt,
+     .bind = &bind_tf32,
+     .since = {7, 8, 90},
+     .manual = "Data Movement and Conversion Instructions: cvt",
+     .doc = "f32 to tf32"},
+    {.base = "cvt",
+     .syntax = "cvt.frnd2.satfinite{.relu}.tf32.f32 d, a;  .frnd2 = { .rn, .rz };",
+     .op = Op::cvt,
+     .bind = &bind_tf32,
+     .since = {8, 6, 100},
+     .manual = "Data Movement and Conversion Instructions: cvt",
+     .doc = "f32 to tf32, limited to finite values"},
+    {.base = "cvt",
+     .syntax = "cvt.rn.satfinite{.relu}.f8x2type.f32 d, a, b;  .f8x2type = { .e4m3x2, .e5m2x2 };",
+     .op = Op::cvt,
+     .bind = &bind_small,
+     .since = {7, 8, 89},
+     .manual = "Data Movement and Conversion Instructions: cvt",
+     .doc = "two f32 to fp8, a in the upper byte"},
+    {.base = "cvt",
+     .syntax = "cvt.rn.satfinite{.relu}.f8x2type.f16x2 d, a;  .f8x2type = { .e4m3x2, .e5m2x2 };",
+     .op = Op::cvt,
+     .bind = &bind_small,
+     .since = {7, 8, 89},
+     .manual = "Data Movement and Conversion Instructions: cvt",
+     .doc = "two f16 to fp8"},
+    {.base = "cvt",
+     .syntax = "cvt.rn{.relu}.f16x2.f8x2type d, a;  .f8x2type = { .e4m3x2, .e5m2x2 };",
+     .op = Op::cvt,
+     .bind = &bind_small,
+     .since = {7, 8, 89},
+     .manual = "Data Movement and Conversion Instructions: cvt",
+     .doc = "two fp8 to f16"},
+    {.base = "cvt",
+     .syntax = "cvt.rn.satfinite{.relu}.f6f4type.f32 d, a, b;  .f6f4type = { .e2m3x2, .e3m2x2, .e2m1x2 };",
+     .op = Op::cvt,
+     .bind = &bind_small_specific,
+     .since = {8, 6, 100},
+     .manual = "Data Movement and Conversion Instructions: cvt",
+     .doc = "two f32 to fp6 or fp4"},
+    {.base = "cvt",
+     .syntax = "cvt.rn.satfinite{.relu}.f4type.f16x2 d, a;  .f4type = { .e2m1x2 };",
+     .op = Op::cvt,
+     .bind = &bind_small_specific,
+     .since = {8, 6, 100},
+     .manual = "Data Movement and Conversion Instructions: cvt",
+     .doc = "two f16 to fp4"},
+    {.base = "cvt",
+     .syntax = "cvt.rn{.relu}.f16x2.f6f4type d, a;  .f6f4type = { .e2m3x2, .e3m2x2, .e2m1x2 };",
+     .op = Op::cvt,
+     .bind = &bind_small_specific,
+     .since = {8, 6, 100},
+     .manual = "Data Movement and Conversion Instructions: cvt",
+     .doc = "two fp6 or fp4 to f16"},
+    {.base = "cvt",
+     .syntax = "cvt.frnd3{.satfinite}.ue8m0x2.f32 d, a, b;  .frnd3 = { .rz, .rp };",
+     .op = Op::cvt,
+     .bind = &bind_ue8m0,
+     .since = {8, 6, 100},
+     .manual = "Data Movement and Conversion Instructions: cvt",
+     .doc = "two f32 to ue8m0 (powers of two)"},
+    {.base = "cvt",
+     .syntax = "cvt.frnd3{.satfinite}.ue8m0x2.bf16x2 d, a;  .frnd3 = { .rz, .rp };",
+     .op = Op::cvt,
+     .bind = &bind_ue8m0,
+     .since = {8, 6, 100},
+     .manual = "Data Movement and Conversion Instructions: cvt",
+     .doc = "two bf16 to ue8m0"},
+    {.base = "cvt",
+     .syntax = "cvt.rn.bf16x2.ue8m0x2 d, a;",
+     .op = Op::cvt,
+     .bind = &bind_ue8m0,
+     .since = {8, 6, 100},
+     .manual = "Data Movement and Conversion Instructions: cvt",
+     .doc = "two ue8m0 to bf16"},
+    {.base = "cvt",
+     .syntax = "cvt.pack.sat.convertType.s32 d, a, b;  .convertType = { .u16, .s16 };",
+     .op = Op::cvt,
+     .bind = &bind_pack,
+     .since = {6, 5, 72},
+     .manual = "Data Movement and Conversion Instructions: cvt.pack",
+     .doc = "two s32 to limited 16-bit values"},
+    {.base = "cvt",
+     .syntax = "cvt.pack.sat.convertType.s32.b32 d, a, b, c;  .convertType = { .u8, .s8 };",
+     .op = Op::cvt,
+     .bind = &bind_pack,
+     .since = {6, 5, 72},
+     .manual = "Data Movement and Conversion Instructions: cvt.pack",
+     .doc = "two s32 to limited 8-bit values above shifted c"},
+    {.base = "cvt",
+     .syntax = "cvt.pack.sat.convertType.s32.b32 d, a, b, c;  .convertType = { .u4, .s4, .u2, .s2 };",
+     .op = Op::cvt,
+     .bind = &bind_pack,
+     .since = {6, 5, 75},
+     .manual = "Data Movement and Conversion Instructions: cvt.pack",
+     .doc = "two s32 to limited 4- or 2-bit values above shifted c"},
 };
 
 }  // namespace

@@ -53,8 +53,6 @@ inline uint32_t encode_ue8m0(float x) {
   return Satfinite && code == 0xff && b <= 0x7f800000u ? 0xfeu : code;
 }
 /// ue8m0 to bf16: code 0 is the subnormal 2^-127.
-inline uint16_t decode_ue8m0(uint32_t code) {
-  return static_cast<uint16_t>(code == 0 ? 0x0040u : code == 0xff ? fp::kNan16 : code << 7);
-}
+inline uint16_t decode_ue8m0(uint32_t code) { return static_cast<uint16_t>(code == 0 ? 0x0040u : code == 0xff ? fp::kNan16 : code << 7); }
 
 }  // namespace tcsim::isa::conversion

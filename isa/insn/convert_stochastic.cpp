@@ -61,7 +61,8 @@ void run_four(ExecContext& ctx, const Inst& inst, uint32_t mask) {
   uint32_t d[kLanes];
   for (int l = 0; l < kLanes; ++l) {
     // The first two results share one half of the random bits, the others the other; fp4: the upper bytes of both halves, the lower.
-    const uint32_t r = random[l], upper = fp4 ? (r >> 16 & 0xff00) | (r >> 8 & 0xff) : r >> 16, lower = fp4 ? (r >> 8 & 0xff00) | (r & 0xff) : r & 0xffff;
+    const uint32_t r = random[l], upper = fp4 ? (r >> 16 & 0xff00) | (r >> 8 & 0xff) : r >> 16,
+                   lower = fp4 ? (r >> 8 & 0xff00) | (r & 0xff) : r & 0xffff;
     d[l] = 0;
     for (size_t i = 0; i < 4; ++i)
       d[l] = d[l] << (fp4 ? 4 : 8) | narrow(inst, fp::float_of(ctx.src<uint32_t>(inst.group(1)[i])[l]), i < 2 ? upper : lower, 16);
@@ -100,10 +101,20 @@ std::string bind_four(Inst& inst, const Decoded& d) {
 
 constexpr std::string_view kManual = "Data Movement and Conversion Instructions: cvt";
 const InstDef kRows[] = {
-    {.base = "cvt", .syntax = "cvt.rs{.relu}{.satfinite}.to.f32 d, a, b, rbits;  .to = { .f16x2, .bf16x2 };", .op = Op::cvt, .bind = &bind_pair,
-     .since = {8, 7, 100}, .manual = kManual, .doc = "two f32 to f16 or bf16, rounded by chance"},
-    {.base = "cvt", .syntax = "cvt.rs{.relu}.satfinite.to.f32 d, a, rbits;  .to = { .e4m3x4, .e5m2x4, .e2m3x4, .e3m2x4, .e2m1x4 };", .op = Op::cvt,
-     .bind = &bind_four, .since = {8, 7, 100}, .manual = kManual, .doc = "four f32 to fp8, fp6 or fp4, rounded by chance"},
+    {.base = "cvt",
+     .syntax = "cvt.rs{.relu}{.satfinite}.to.f32 d, a, b, rbits;  .to = { .f16x2, .bf16x2 };",
+     .op = Op::cvt,
+     .bind = &bind_pair,
+     .since = {8, 7, 100},
+     .manual = kManual,
+     .doc = "two f32 to f16 or bf16, rounded by chance"},
+    {.base = "cvt",
+     .syntax = "cvt.rs{.relu}.satfinite.to.f32 d, a, rbits;  .to = { .e4m3x4, .e5m2x4, .e2m3x4, .e3m2x4, .e2m1x4 };",
+     .op = Op::cvt,
+     .bind = &bind_four,
+     .since = {8, 7, 100},
+     .manual = kManual,
+     .doc = "four f32 to fp8, fp6 or fp4, rounded by chance"},
 };
 
 }  // namespace

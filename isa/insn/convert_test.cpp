@@ -39,9 +39,9 @@ TEST(Convert, IntegersToFloat) {
   EXPECT_EQ(Harness("cvt.rn.f64.u32", 2).run({0xffffffff}), b(4294967295.0));
   EXPECT_EQ(Harness("cvt.rz.f64.u64", 2).run({~0ull}), b(0x1.fffffffffffffp63));
   EXPECT_EQ(Harness("cvt.rp.f64.s64", 2).run({0x20000000000001}), b(0x1.0000000000001p53));
-  EXPECT_EQ(Harness("cvt.rn.f16.s32", 2).run({65520}), 0x7c00u);            // rounds to 65536: infinity
+  EXPECT_EQ(Harness("cvt.rn.f16.s32", 2).run({65520}), 0x7c00u);  // rounds to 65536: infinity
   EXPECT_EQ(Harness("cvt.rz.f16.s32", 2).run({65535}), 0x7bffu);
-  EXPECT_EQ(Harness("cvt.rn.f16.u64", 2).run({2049}), 0x6800u);             // 2048, tie to even
+  EXPECT_EQ(Harness("cvt.rn.f16.u64", 2).run({2049}), 0x6800u);  // 2048, tie to even
   EXPECT_EQ(Harness("cvt.rn.bf16.s32", 2).run({static_cast<uint32_t>(-257)}), 0xc380u);
 }
 
@@ -59,17 +59,17 @@ TEST(Convert, FloatsToIntegers) {
   EXPECT_EQ(Harness("cvt.rzi.s32.f32", 2).run({b(-2.9f)}), static_cast<uint32_t>(-2));
   EXPECT_EQ(Harness("cvt.rmi.s32.f32", 2).run({b(-2.1f)}), static_cast<uint32_t>(-3));
   EXPECT_EQ(Harness("cvt.rpi.s32.f32", 2).run({b(2.1f)}), 3u);
-  EXPECT_EQ(Harness("cvt.rzi.s32.f32", 2).run({b(1e20f)}), 0x7fffffffu);    // the manual: clamped by default
+  EXPECT_EQ(Harness("cvt.rzi.s32.f32", 2).run({b(1e20f)}), 0x7fffffffu);  // the manual: clamped by default
   EXPECT_EQ(Harness("cvt.rzi.u8.f32", 2).run({b(-5.0f)}), 0u);
   EXPECT_EQ(Harness("cvt.rzi.s8.f32", 2).run({b(-500.0f)}) & 0xff, 0x80u);
-  EXPECT_EQ(Harness("cvt.rzi.u32.f32", 2).run({0x7fc00000}), 0u);           // NaN: 0 ...
+  EXPECT_EQ(Harness("cvt.rzi.u32.f32", 2).run({0x7fc00000}), 0u);                // NaN: 0 ...
   EXPECT_EQ(Harness("cvt.rzi.s32.f64", 2).run({b(std::nan(""))}), 0x80000000u);  // ... but 1 << 31 from f64
   EXPECT_EQ(Harness("cvt.rzi.s64.f32", 2).run({0x7fc00000}), 1ull << 63);
   EXPECT_EQ(Harness("cvt.rzi.u64.f64", 2).run({b(1.8446744073709550e19)}), 18446744073709549568ull);
   EXPECT_EQ(Harness("cvt.rzi.s64.f64", 2).run({b(-1e30)}), 1ull << 63);
   EXPECT_EQ(Harness("cvt.rpi.s32.f32", 2).run({1}), 1u);
   EXPECT_EQ(Harness("cvt.rpi.ftz.s32.f32", 2).run({1}), 0u);
-  EXPECT_EQ(Harness("cvt.rni.s16.f16", 2).run({0x7bff}), 0x7fffu);          // 65504
+  EXPECT_EQ(Harness("cvt.rni.s16.f16", 2).run({0x7bff}), 0x7fffu);  // 65504
 }
 
 TEST(Convert, FloatsToFloats) {
@@ -88,7 +88,7 @@ TEST(Convert, FloatsToFloats) {
   EXPECT_EQ(Harness("cvt.rn.satfinite.f16.f32", 2).run({b(-INFINITY)}), 0xfbffu);
   EXPECT_EQ(Harness("cvt.rn.f16x2.f32", 3).run({b(1.0f), b(2.0f)}), 0x3c004000u);  // a above b
   EXPECT_EQ(Harness("cvt.rz.relu.bf16x2.f32", 3).run({b(-1.0f), b(0x1.ffp0f)}), 0x00003fffu);
-  EXPECT_EQ(Harness("cvt.rna.tf32.f32", 2).run({0x3f801000}), 0x3f802000u);        // tie away from zero
+  EXPECT_EQ(Harness("cvt.rna.tf32.f32", 2).run({0x3f801000}), 0x3f802000u);  // tie away from zero
   EXPECT_EQ(Harness("cvt.rn.tf32.f32", 2).run({0x3f801000}), 0x3f800000u);
   EXPECT_EQ(Harness("cvt.rna.satfinite.tf32.f32", 2).run({b(INFINITY)}), 0x7f7fe000u);
 }
@@ -109,9 +109,9 @@ std::vector<uint64_t> floats_around_ties() {
   std::vector<uint64_t> out;
   for (int i = 0; i < 60000; ++i) {
     uint64_t x = g() & 0xffffffffu;
-    if (i % 3 == 0) x &= ~((uint64_t{1} << (g() % 24)) - 1);            // few bits: ties
-    if (i % 3 == 1) x = (x & 0x80ffffffu) | (0x38 + g() % 10) << 24;     // near the small formats' range
-    if ((x & 0x7fffffff) <= 0x7f800000) out.push_back(x);               // NaN is tested apart
+    if (i % 3 == 0) x &= ~((uint64_t{1} << (g() % 24)) - 1);          // few bits: ties
+    if (i % 3 == 1) x = (x & 0x80ffffffu) | (0x38 + g() % 10) << 24;  // near the small formats' range
+    if ((x & 0x7fffffff) <= 0x7f800000) out.push_back(x);             // NaN is tested apart
   }
   return out;
 }
@@ -129,28 +129,31 @@ TEST(Convert, HalvesInEveryDirection) {
 }
 
 TEST(Convert, AllEncodingsOfTheSmallFormats) {
-  for (const auto& [pair, type, mask] : {std::tuple{"e4m3x2", Type::e4m3, 0xffu}, {"e5m2x2", Type::e5m2, 0xffu}, {"e3m2x2", Type::e3m2, 0x3fu}, {"e2m3x2", Type::e2m3, 0x3fu}}) {
+  for (const auto& [pair, type, mask] :
+       {std::tuple{"e4m3x2", Type::e4m3, 0xffu}, {"e5m2x2", Type::e5m2, 0xffu}, {"e3m2x2", Type::e3m2, 0x3fu}, {"e2m3x2", Type::e2m3, 0x3fu}}) {
     std::vector<uint64_t> codes;
     for (uint64_t c = 0; c <= mask; ++c) codes.push_back(c << 8 | (mask - c));
-    same(std::string("cvt.rn.f16x2.") + pair, 2, codes, [&, type = type](uint64_t x) {
-      return convert_bits(Type::f16, type, x >> 8, {}) << 16 | convert_bits(Type::f16, type, x & 0xff, {});
-    });
+    same(std::string("cvt.rn.f16x2.") + pair, 2, codes,
+         [&, type = type](uint64_t x) { return convert_bits(Type::f16, type, x >> 8, {}) << 16 | convert_bits(Type::f16, type, x & 0xff, {}); });
   }
   std::vector<uint64_t> nibbles;
   for (uint64_t c = 0; c < 256; ++c) nibbles.push_back(c);
-  same("cvt.rn.f16x2.e2m1x2", 2, nibbles, [](uint64_t x) {
-    return convert_bits(Type::f16, Type::e2m1, x >> 4, {}) << 16 | convert_bits(Type::f16, Type::e2m1, x & 15, {});
-  });
+  same("cvt.rn.f16x2.e2m1x2", 2, nibbles,
+       [](uint64_t x) { return convert_bits(Type::f16, Type::e2m1, x >> 4, {}) << 16 | convert_bits(Type::f16, Type::e2m1, x & 15, {}); });
 }
 
 TEST(Convert, ToTheSmallFormats) {
   const auto sources = floats_around_ties();
   ConvertOptions o;
   o.satfinite = true;
-  for (const auto& [pair, type] : {std::pair{"e4m3x2", Type::e4m3}, {"e5m2x2", Type::e5m2}, {"e3m2x2", Type::e3m2}, {"e2m3x2", Type::e2m3}, {"e2m1x2", Type::e2m1}}) {
+  for (const auto& [pair, type] :
+       {std::pair{"e4m3x2", Type::e4m3}, {"e5m2x2", Type::e5m2}, {"e3m2x2", Type::e3m2}, {"e2m3x2", Type::e2m3}, {"e2m1x2", Type::e2m1}}) {
     const int spacing = type == Type::e2m1 ? 4 : 8;
     const auto twice = [&, type = type](const ConvertOptions& options) {
-      return [=](uint64_t x) { const uint64_t c = convert_bits(type, Type::f32, x, options); return c << spacing | c; };
+      return [=](uint64_t x) {
+        const uint64_t c = convert_bits(type, Type::f32, x, options);
+        return c << spacing | c;
+      };
     };
     same(std::string("cvt.rn.satfinite.") + pair + ".f32", 3, sources, twice(o));
     ConvertOptions relu = o;
@@ -175,7 +178,7 @@ TEST(Convert, PowersOfTwo) {
   EXPECT_EQ(rp.run({b(0x1.8p127f), b(INFINITY)}), 0xfefeu);  // satfinite: 2^127
   EXPECT_EQ(rz.run({0x7fc00000, b(0x1p-127f)}), 0xff00u);
   EXPECT_EQ(rp.run({b(0x1p-127f), b(0x1.8p-127f)}), 0x0001u);
-  EXPECT_EQ(back.run({0x7f00}), 0x3f800040u);                // 1, and the subnormal 2^-127
+  EXPECT_EQ(back.run({0x7f00}), 0x3f800040u);  // 1, and the subnormal 2^-127
 }
 
 TEST(Convert, Pack) {

@@ -34,9 +34,9 @@ struct Decoded {
   Module* module = nullptr;
   Kernel* kernel = nullptr;
 
-  bool has(std::string_view value) const;             // a literal or chosen value is present
-  std::string_view value(std::string_view set) const; // empty: not given
-  Type type(std::string_view set = "type") const;     // Type::none: not given
+  bool has(std::string_view value) const;              // a literal or chosen value is present
+  std::string_view value(std::string_view set) const;  // empty: not given
+  Type type(std::string_view set = "type") const;      // Type::none: not given
 };
 
 /// Chooses inst.exec and fills op, type, type2, timing, space, flags, aux, plan. Returns an error text (what is not
@@ -54,21 +54,21 @@ struct InstDef {
 };
 
 // One function a chapter; each table is defined beside its semantics in isa/insn/<chapter>.cpp.
-std::span<const InstDef> integer_instructions();     // add ... dp4a, extended precision
-std::span<const InstDef> float_instructions();       // f32, f64, half arithmetic, approximations
-std::span<const InstDef> compare_instructions();     // setp, set, selp, slct
-std::span<const InstDef> logic_instructions();       // and ... shf
-std::span<const InstDef> move_instructions();        // mov, prmt, cvta, isspacep, shfl, vote, match, redux, ...
-std::span<const InstDef> convert_instructions();     // cvt
-std::span<const InstDef> memory_instructions();      // ld, st, atom, red, prefetch, fence, membar, ...
-std::span<const InstDef> async_instructions();       // cp.async and its groups
-std::span<const InstDef> bulk_instructions();        // cp.async.bulk, cp.async.bulk.tensor, reductions, tensormap
-std::span<const InstDef> barrier_instructions();     // bar, barrier
+std::span<const InstDef> integer_instructions();  // add ... dp4a, extended precision
+std::span<const InstDef> float_instructions();    // f32, f64, half arithmetic, approximations
+std::span<const InstDef> compare_instructions();  // setp, set, selp, slct
+std::span<const InstDef> logic_instructions();    // and ... shf
+std::span<const InstDef> move_instructions();     // mov, prmt, cvta, isspacep, shfl, vote, match, redux, ...
+std::span<const InstDef> convert_instructions();  // cvt
+std::span<const InstDef> memory_instructions();   // ld, st, atom, red, prefetch, fence, membar, ...
+std::span<const InstDef> async_instructions();    // cp.async and its groups
+std::span<const InstDef> bulk_instructions();     // cp.async.bulk, cp.async.bulk.tensor, reductions, tensormap
+std::span<const InstDef> barrier_instructions();  // bar, barrier
 std::span<const InstDef> mbarrier_instructions();
-std::span<const InstDef> cluster_instructions();     // mapa, barrier.cluster, st.async, setmaxnreg, griddepcontrol, ...
-std::span<const InstDef> control_instructions();     // bra, ret, exit, trap, nanosleep, ...
-std::span<const InstDef> matrix_instructions();      // mma, wmma, ldmatrix, stmatrix, movmatrix
-std::span<const InstDef> tcgen05_instructions();     // tcgen05, clusterlaunchcontrol
+std::span<const InstDef> cluster_instructions();  // mapa, barrier.cluster, st.async, setmaxnreg, griddepcontrol, ...
+std::span<const InstDef> control_instructions();  // bra, ret, exit, trap, nanosleep, ...
+std::span<const InstDef> matrix_instructions();   // mma, wmma, ldmatrix, stmatrix, movmatrix
+std::span<const InstDef> tcgen05_instructions();  // tcgen05, clusterlaunchcontrol
 
 /// All chapters, in the order above.
 const std::vector<const InstDef*>& instruction_table();

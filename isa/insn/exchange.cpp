@@ -58,10 +58,22 @@ void run_shfl(ExecContext& ctx, const Inst& inst, uint32_t mask) {
     int64_t j = 0;
     bool p = false;
     switch (static_cast<Shuffle>(inst.aux)) {
-      case Shuffle::up: j = int64_t{lane} - bval; p = j >= max; break;
-      case Shuffle::down: j = int64_t{lane} + bval; p = j <= max; break;
-      case Shuffle::bfly: j = lane ^ bval; p = j <= max; break;
-      case Shuffle::idx: j = min | (bval & ~segment); p = j <= max; break;
+      case Shuffle::up:
+        j = int64_t{lane} - bval;
+        p = j >= max;
+        break;
+      case Shuffle::down:
+        j = int64_t{lane} + bval;
+        p = j <= max;
+        break;
+      case Shuffle::bfly:
+        j = lane ^ bval;
+        p = j <= max;
+        break;
+      case Shuffle::idx:
+        j = min | (bval & ~segment);
+        p = j <= max;
+        break;
     }
     if (!p) j = l;
     value[l] = a[j];
@@ -227,7 +239,8 @@ std::string bind_redux(Inst& inst, const Decoded& d) {
   else if (op == "or") r = Redux::or_;
   else if (op == "xor") r = Redux::xor_;
   const bool bitwise = op == "and" || op == "or" || op == "xor";
-  if (bitwise != is_b) return fmt::format("redux.sync.{}.{} does not exist, expected .and .or .xor with .b32, or .add .min .max with .u32 or .s32", op, name(inst.type));
+  if (bitwise != is_b)
+    return fmt::format("redux.sync.{}.{} does not exist, expected .and .or .xor with .b32, or .add .min .max with .u32 or .s32", op, name(inst.type));
   inst.aux = static_cast<uint64_t>(r);
   for (int g = 0; g < 3; ++g)
     if (auto e = expect_group(inst, g, d, 32, false, g == 0); !e.empty()) return e;
@@ -275,20 +288,51 @@ std::string bind_elect(Inst& inst, const Decoded& d) {
 
 std::span<const InstDef> exchange_instructions() {
   static const std::vector<InstDef> table = {
-      {.base = "shfl", .syntax = "shfl.sync.mode.b32 d{|p}, a, b, c, membermask;\n\nshfl.mode.b32 d{|p}, a, b, c;  .mode = { .up, .down, .bfly, .idx };",
-       .op = Op::shfl, .bind = &bind_shfl, .since = {3, 0, 30}, .manual = "Data Movement: shfl.sync", .doc = "value of another lane"},
-      {.base = "vote", .syntax = "vote.sync.mode.pred d, {!}a, membermask;\n\nvote.sync.ballot.b32 d, {!}a, membermask;\n\nvote.mode.pred d, {!}a;\n\nvote.ballot.b32 d, {!}a;"
-                                 "  .mode = { .all, .any, .uni };",
-       .op = Op::vote, .bind = &bind_vote, .since = {1, 2, 0}, .manual = "Synchronization: vote.sync", .doc = "combine a predicate over lanes"},
-      {.base = "match", .syntax = "match.any.sync.type d, a, membermask;\n\nmatch.all.sync.type d{|p}, a, membermask;  .type = { .b32, .b64 };",
-       .op = Op::match, .bind = &bind_match, .since = {6, 0, 70}, .manual = "Synchronization: match.sync", .doc = "lanes with the same value"},
-      {.base = "redux", .syntax = "redux.sync.op.type dst, src, membermask;\n\nredux.sync.op{.abs}{.NaN}.f32 dst, src, membermask;"
-                                  "  .op = { .add, .min, .max, .and, .or, .xor };  .type = { .u32, .s32, .b32, .f32 };",
-       .op = Op::redux, .bind = &bind_redux, .since = {7, 0, 80}, .manual = "Synchronization: redux.sync", .doc = "reduce a value over lanes"},
-      {.base = "activemask", .syntax = "activemask.b32 d;", .op = Op::activemask, .bind = &bind_activemask, .since = {6, 2, 30},
-       .manual = "Synchronization: activemask", .doc = "lanes that execute together"},
-      {.base = "elect", .syntax = "elect.sync d|p, membermask;", .op = Op::elect, .bind = &bind_elect, .since = {8, 0, 90},
-       .manual = "Synchronization: elect.sync", .doc = "choose one leader among lanes"},
+      {.base = "shfl",
+       .syntax = "shfl.sync.mode.b32 d{|p}, a, b, c, membermask;\n\nshfl.mode.b32 d{|p}, a, b, c;  .mode = { .up, .down, .bfly, .idx };",
+       .op = Op::shfl,
+       .bind = &bind_shfl,
+       .since = {3, 0, 30},
+       .manual = "Data Movement: shfl.sync",
+       .doc = "value of another lane"},
+      {.base = "vote",
+       .syntax = "vote.sync.mode.pred d, {!}a, membermask;\n\nvote.sync.ballot.b32 d, {!}a, membermask;\n\nvote.mode.pred d, "
+                 "{!}a;\n\nvote.ballot.b32 d, {!}a;"
+                 "  .mode = { .all, .any, .uni };",
+       .op = Op::vote,
+       .bind = &bind_vote,
+       .since = {1, 2, 0},
+       .manual = "Synchronization: vote.sync",
+       .doc = "combine a predicate over lanes"},
+      {.base = "match",
+       .syntax = "match.any.sync.type d, a, membermask;\n\nmatch.all.sync.type d{|p}, a, membermask;  .type = { .b32, .b64 };",
+       .op = Op::match,
+       .bind = &bind_match,
+       .since = {6, 0, 70},
+       .manual = "Synchronization: match.sync",
+       .doc = "lanes with the same value"},
+      {.base = "redux",
+       .syntax = "redux.sync.op.type dst, src, membermask;\n\nredux.sync.op{.abs}{.NaN}.f32 dst, src, membermask;"
+                 "  .op = { .add, .min, .max, .and, .or, .xor };  .type = { .u32, .s32, .b32, .f32 };",
+       .op = Op::redux,
+       .bind = &bind_redux,
+       .since = {7, 0, 80},
+       .manual = "Synchronization: redux.sync",
+       .doc = "reduce a value over lanes"},
+      {.base = "activemask",
+       .syntax = "activemask.b32 d;",
+       .op = Op::activemask,
+       .bind = &bind_activemask,
+       .since = {6, 2, 30},
+       .manual = "Synchronization: activemask",
+       .doc = "lanes that execute together"},
+      {.base = "elect",
+       .syntax = "elect.sync d|p, membermask;",
+       .op = Op::elect,
+       .bind = &bind_elect,
+       .since = {8, 0, 90},
+       .manual = "Synchronization: elect.sync",
+       .doc = "choose one leader among lanes"},
   };
   return table;
 }

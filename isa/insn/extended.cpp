@@ -22,7 +22,7 @@ inline U step(U a, U b, U c, uint32_t carry_in, uint32_t& carry_out) {
     using S = std::make_signed_t<U>;
     U x = a;
     if constexpr (K != Kind::add) {
-      x = K == Kind::mad_lo ? MulLo::f<U>(a, b)
+      x = K == Kind::mad_lo     ? MulLo::f<U>(a, b)
           : K == Kind::mad_hi_u ? MulHi::f<U>(a, b)
                                 : static_cast<U>(MulHi::f<S>(static_cast<S>(a), static_cast<S>(b)));
     }
@@ -75,19 +75,47 @@ std::string bind_madc(Inst& inst, const Decoded& d) { return bind_carry(inst, d,
 
 // 64-bit add.cc, addc, sub.cc and subc came with PTX 4.3; the 64-bit mad.cc and madc too.
 constexpr InstDef kExtendedRows[] = {
-    {.base = "add", .syntax = "add.cc.type d, a, b;  .type = { .u32, .s32, .u64, .s64 };", .op = Op::addc, .bind = &bind_add_cc,
-     .since = {1, 2, 0}, .manual = "Extended-Precision Integer Arithmetic Instructions: add.cc", .doc = "add, carry out to CC.CF"},
-    {.base = "addc", .syntax = "addc{.cc}.type d, a, b;  .type = { .u32, .s32, .u64, .s64 };", .op = Op::addc, .bind = &bind_addc,
-     .since = {1, 2, 0}, .manual = "Extended-Precision Integer Arithmetic Instructions: addc", .doc = "add with carry in from CC.CF"},
-    {.base = "sub", .syntax = "sub.cc.type d, a, b;  .type = { .u32, .s32, .u64, .s64 };", .op = Op::subc, .bind = &bind_sub_cc,
-     .since = {1, 2, 0}, .manual = "Extended-Precision Integer Arithmetic Instructions: sub.cc", .doc = "subtract, borrow out to CC.CF"},
-    {.base = "subc", .syntax = "subc{.cc}.type d, a, b;  .type = { .u32, .s32, .u64, .s64 };", .op = Op::subc, .bind = &bind_subc,
-     .since = {3, 0, 0}, .manual = "Extended-Precision Integer Arithmetic Instructions: subc", .doc = "subtract with borrow in from CC.CF"},
-    {.base = "mad", .syntax = "mad.hilo.cc.type d, a, b, c;  .hilo = { .hi, .lo };  .type = { .u32, .s32, .u64, .s64 };", .op = Op::madc,
-     .bind = &bind_mad_cc, .since = {3, 0, 20}, .manual = "Extended-Precision Integer Arithmetic Instructions: mad.cc",
+    {.base = "add",
+     .syntax = "add.cc.type d, a, b;  .type = { .u32, .s32, .u64, .s64 };",
+     .op = Op::addc,
+     .bind = &bind_add_cc,
+     .since = {1, 2, 0},
+     .manual = "Extended-Precision Integer Arithmetic Instructions: add.cc",
+     .doc = "add, carry out to CC.CF"},
+    {.base = "addc",
+     .syntax = "addc{.cc}.type d, a, b;  .type = { .u32, .s32, .u64, .s64 };",
+     .op = Op::addc,
+     .bind = &bind_addc,
+     .since = {1, 2, 0},
+     .manual = "Extended-Precision Integer Arithmetic Instructions: addc",
+     .doc = "add with carry in from CC.CF"},
+    {.base = "sub",
+     .syntax = "sub.cc.type d, a, b;  .type = { .u32, .s32, .u64, .s64 };",
+     .op = Op::subc,
+     .bind = &bind_sub_cc,
+     .since = {1, 2, 0},
+     .manual = "Extended-Precision Integer Arithmetic Instructions: sub.cc",
+     .doc = "subtract, borrow out to CC.CF"},
+    {.base = "subc",
+     .syntax = "subc{.cc}.type d, a, b;  .type = { .u32, .s32, .u64, .s64 };",
+     .op = Op::subc,
+     .bind = &bind_subc,
+     .since = {3, 0, 0},
+     .manual = "Extended-Precision Integer Arithmetic Instructions: subc",
+     .doc = "subtract with borrow in from CC.CF"},
+    {.base = "mad",
+     .syntax = "mad.hilo.cc.type d, a, b, c;  .hilo = { .hi, .lo };  .type = { .u32, .s32, .u64, .s64 };",
+     .op = Op::madc,
+     .bind = &bind_mad_cc,
+     .since = {3, 0, 20},
+     .manual = "Extended-Precision Integer Arithmetic Instructions: mad.cc",
      .doc = "multiply and add, carry out to CC.CF"},
-    {.base = "madc", .syntax = "madc.hilo{.cc}.type d, a, b, c;  .hilo = { .hi, .lo };  .type = { .u32, .s32, .u64, .s64 };", .op = Op::madc,
-     .bind = &bind_madc, .since = {3, 0, 20}, .manual = "Extended-Precision Integer Arithmetic Instructions: madc",
+    {.base = "madc",
+     .syntax = "madc.hilo{.cc}.type d, a, b, c;  .hilo = { .hi, .lo };  .type = { .u32, .s32, .u64, .s64 };",
+     .op = Op::madc,
+     .bind = &bind_madc,
+     .since = {3, 0, 20},
+     .manual = "Extended-Precision Integer Arithmetic Instructions: madc",
      .doc = "multiply and add with carry in from CC.CF"},
 };
 

@@ -10,7 +10,9 @@ using namespace fp;
 // ---- f32: optional flushing of sources and result, optional saturation, canonical NaN ----
 
 template <bool Ftz>
-inline float source(float x) { return Ftz ? flush(x) : x; }
+inline float source(float x) {
+  return Ftz ? flush(x) : x;
+}
 template <bool Ftz, bool Sat>
 inline float result(float x) {
   if constexpr (Sat) return saturate(Ftz ? flush(x) : x);
@@ -19,31 +21,45 @@ inline float result(float x) {
 
 struct AddF32 {
   template <bool Ftz, bool Sat>
-  static float f(float a, float b) { return result<Ftz, Sat>(source<Ftz>(a) + source<Ftz>(b)); }
+  static float f(float a, float b) {
+    return result<Ftz, Sat>(source<Ftz>(a) + source<Ftz>(b));
+  }
 };
 struct SubF32 {
   template <bool Ftz, bool Sat>
-  static float f(float a, float b) { return result<Ftz, Sat>(source<Ftz>(a) - source<Ftz>(b)); }
+  static float f(float a, float b) {
+    return result<Ftz, Sat>(source<Ftz>(a) - source<Ftz>(b));
+  }
 };
 struct MulF32 {
   template <bool Ftz, bool Sat>
-  static float f(float a, float b) { return result<Ftz, Sat>(source<Ftz>(a) * source<Ftz>(b)); }
+  static float f(float a, float b) {
+    return result<Ftz, Sat>(source<Ftz>(a) * source<Ftz>(b));
+  }
 };
 struct FmaF32 {
   template <bool Ftz, bool Sat>
-  static float f(float a, float b, float c) { return result<Ftz, Sat>(std::fma(source<Ftz>(a), source<Ftz>(b), source<Ftz>(c))); }
+  static float f(float a, float b, float c) {
+    return result<Ftz, Sat>(std::fma(source<Ftz>(a), source<Ftz>(b), source<Ftz>(c)));
+  }
 };
 struct DivF32 {
   template <bool Ftz, bool>
-  static float f(float a, float b) { return result<Ftz, false>(source<Ftz>(a) / source<Ftz>(b)); }
+  static float f(float a, float b) {
+    return result<Ftz, false>(source<Ftz>(a) / source<Ftz>(b));
+  }
 };
 struct RcpF32 {
   template <bool Ftz, bool>
-  static float f(float a) { return result<Ftz, false>(1.0f / source<Ftz>(a)); }
+  static float f(float a) {
+    return result<Ftz, false>(1.0f / source<Ftz>(a));
+  }
 };
 struct SqrtF32 {
   template <bool Ftz, bool>
-  static float f(float a) { return result<Ftz, false>(std::sqrt(source<Ftz>(a))); }
+  static float f(float a) {
+    return result<Ftz, false>(std::sqrt(source<Ftz>(a)));
+  }
 };
 
 template <class Op>
@@ -120,16 +136,18 @@ std::string bind_sqrt(Inst& inst, const Decoded& d) { return bind_exact<SqrtF32,
 // ---- mixed precision: f16 or bf16 sources widened exactly, then the f32 operation ----
 
 template <float (*Widen)(uint16_t), class Op, bool Sat>
-float mixed2(uint16_t a, float c) { return Op::template f<false, Sat>(Widen(a), c); }
+float mixed2(uint16_t a, float c) {
+  return Op::template f<false, Sat>(Widen(a), c);
+}
 template <float (*Widen)(uint16_t), bool Sat>
-float mixed3(uint16_t a, uint16_t b, float c) { return FmaF32::f<false, Sat>(Widen(a), Widen(b), c); }
+float mixed3(uint16_t a, uint16_t b, float c) {
+  return FmaF32::f<false, Sat>(Widen(a), Widen(b), c);
+}
 
 template <float (*Widen)(uint16_t), class Op>
 ExecFn exec_mixed(RoundingMode rounding, bool sat) {
-  if constexpr (std::is_same_v<Op, FmaF32>)
-    return sat ? exec_rounded<&mixed3<Widen, true>>(rounding) : exec_rounded<&mixed3<Widen, false>>(rounding);
-  else
-    return sat ? exec_rounded<&mixed2<Widen, Op, true>>(rounding) : exec_rounded<&mixed2<Widen, Op, false>>(rounding);
+  if constexpr (std::is_same_v<Op, FmaF32>) return sat ? exec_rounded<&mixed3<Widen, true>>(rounding) : exec_rounded<&mixed3<Widen, false>>(rounding);
+  else return sat ? exec_rounded<&mixed2<Widen, Op, true>>(rounding) : exec_rounded<&mixed2<Widen, Op, false>>(rounding);
 }
 template <class Op>
 std::string bind_mixed(Inst& inst, const Decoded& d, isa::Op op, bool ternary) {
@@ -145,52 +163,167 @@ std::string bind_sub_mixed(Inst& inst, const Decoded& d) { return bind_mixed<Sub
 std::string bind_fma_mixed(Inst& inst, const Decoded& d) { return bind_mixed<FmaF32>(inst, d, Op::fma, true); }
 
 constexpr InstDef kArithmeticRows[] = {
-    {.base = "add", .syntax = "add{.rnd}{.ftz}{.sat}.f32 d, a, b;  .rnd = { .rn, .rz, .rm, .rp };", .op = Op::add,
-     .bind = &bind_add, .since = {1, 0, 0}, .manual = "Floating Point Instructions: add", .doc = "add"},
-    {.base = "add", .syntax = "add{.rnd}{.ftz}.f32x2 d, a, b;  .rnd = { .rn, .rz, .rm, .rp };", .op = Op::add,
-     .bind = &bind_add, .since = {8, 6, 100}, .manual = "Floating Point Instructions: add", .doc = "add, two values"},
-    {.base = "add", .syntax = "add{.rnd}.f64 d, a, b;  .rnd = { .rn, .rz, .rm, .rp };", .op = Op::add,
-     .bind = &bind_add, .since = {1, 0, 13}, .manual = "Floating Point Instructions: add", .doc = "add"},
-    {.base = "sub", .syntax = "sub{.rnd}{.ftz}{.sat}.f32 d, a, b;  .rnd = { .rn, .rz, .rm, .rp };", .op = Op::sub,
-     .bind = &bind_sub, .since = {1, 0, 0}, .manual = "Floating Point Instructions: sub", .doc = "subtract b from a"},
-    {.base = "sub", .syntax = "sub{.rnd}{.ftz}.f32x2 d, a, b;  .rnd = { .rn, .rz, .rm, .rp };", .op = Op::sub,
-     .bind = &bind_sub, .since = {8, 6, 100}, .manual = "Floating Point Instructions: sub", .doc = "subtract b from a, two values"},
-    {.base = "sub", .syntax = "sub{.rnd}.f64 d, a, b;  .rnd = { .rn, .rz, .rm, .rp };", .op = Op::sub,
-     .bind = &bind_sub, .since = {1, 0, 13}, .manual = "Floating Point Instructions: sub", .doc = "subtract b from a"},
-    {.base = "mul", .syntax = "mul{.rnd}{.ftz}{.sat}.f32 d, a, b;  .rnd = { .rn, .rz, .rm, .rp };", .op = Op::mul_lo,
-     .bind = &bind_mul, .since = {1, 0, 0}, .manual = "Floating Point Instructions: mul", .doc = "multiply"},
-    {.base = "mul", .syntax = "mul{.rnd}{.ftz}.f32x2 d, a, b;  .rnd = { .rn, .rz, .rm, .rp };", .op = Op::mul_lo,
-     .bind = &bind_mul, .since = {8, 6, 100}, .manual = "Floating Point Instructions: mul", .doc = "multiply, two values"},
-    {.base = "mul", .syntax = "mul{.rnd}.f64 d, a, b;  .rnd = { .rn, .rz, .rm, .rp };", .op = Op::mul_lo,
-     .bind = &bind_mul, .since = {1, 0, 13}, .manual = "Floating Point Instructions: mul", .doc = "multiply"},
-    {.base = "fma", .syntax = "fma.rnd{.ftz}{.sat}.f32 d, a, b, c;  .rnd = { .rn, .rz, .rm, .rp };", .op = Op::fma,
-     .bind = &bind_fma, .since = {2, 0, 20}, .manual = "Floating Point Instructions: fma", .doc = "a * b + c with one rounding"},
-    {.base = "fma", .syntax = "fma.rnd{.ftz}.f32x2 d, a, b, c;  .rnd = { .rn, .rz, .rm, .rp };", .op = Op::fma,
-     .bind = &bind_fma, .since = {8, 6, 100}, .manual = "Floating Point Instructions: fma", .doc = "a * b + c with one rounding, two values"},
-    {.base = "fma", .syntax = "fma.rnd.f64 d, a, b, c;  .rnd = { .rn, .rz, .rm, .rp };", .op = Op::fma,
-     .bind = &bind_fma, .since = {1, 4, 13}, .manual = "Floating Point Instructions: fma", .doc = "a * b + c with one rounding"},
-    {.base = "mad", .syntax = "mad.rnd{.ftz}{.sat}.f32 d, a, b, c;  .rnd = { .rn, .rz, .rm, .rp };", .op = Op::fma,
-     .bind = &bind_fma, .since = {1, 0, 20}, .manual = "Floating Point Instructions: mad", .doc = "a * b + c; the same as fma from sm_20 on"},
-    {.base = "mad", .syntax = "mad.rnd.f64 d, a, b, c;  .rnd = { .rn, .rz, .rm, .rp };", .op = Op::fma,
-     .bind = &bind_fma, .since = {1, 0, 13}, .manual = "Floating Point Instructions: mad", .doc = "a * b + c; the same as fma"},
-    {.base = "div", .syntax = "div.rnd{.ftz}.f32 d, a, b;  .rnd = { .rn, .rz, .rm, .rp };", .op = Op::div,
-     .bind = &bind_div, .since = {1, 4, 20}, .manual = "Floating Point Instructions: div", .doc = "quotient, IEEE 754 rounding"},
-    {.base = "div", .syntax = "div.rnd.f64 d, a, b;  .rnd = { .rn, .rz, .rm, .rp };", .op = Op::div,
-     .bind = &bind_div, .since = {1, 4, 13}, .manual = "Floating Point Instructions: div", .doc = "quotient, IEEE 754 rounding"},
-    {.base = "rcp", .syntax = "rcp.rnd{.ftz}.f32 d, a;  .rnd = { .rn, .rz, .rm, .rp };", .op = Op::rcp,
-     .bind = &bind_rcp, .since = {1, 4, 20}, .manual = "Floating Point Instructions: rcp", .doc = "reciprocal, IEEE 754 rounding"},
-    {.base = "rcp", .syntax = "rcp.rnd.f64 d, a;  .rnd = { .rn, .rz, .rm, .rp };", .op = Op::rcp,
-     .bind = &bind_rcp, .since = {1, 4, 13}, .manual = "Floating Point Instructions: rcp", .doc = "reciprocal, IEEE 754 rounding"},
-    {.base = "sqrt", .syntax = "sqrt.rnd{.ftz}.f32 d, a;  .rnd = { .rn, .rz, .rm, .rp };", .op = Op::sqrt,
-     .bind = &bind_sqrt, .since = {1, 4, 20}, .manual = "Floating Point Instructions: sqrt", .doc = "square root, IEEE 754 rounding"},
-    {.base = "sqrt", .syntax = "sqrt.rnd.f64 d, a;  .rnd = { .rn, .rz, .rm, .rp };", .op = Op::sqrt,
-     .bind = &bind_sqrt, .since = {1, 4, 13}, .manual = "Floating Point Instructions: sqrt", .doc = "square root, IEEE 754 rounding"},
-    {.base = "add", .syntax = "add{.rnd}{.sat}.f32.atype d, a, c;  .rnd = { .rn, .rz, .rm, .rp };  .atype = { .f16, .bf16 };", .op = Op::add,
-     .bind = &bind_add_mixed, .since = {8, 6, 100}, .manual = "Mixed Precision Floating Point Instructions: add", .doc = "f16 or bf16 sources, f32 arithmetic"},
-    {.base = "sub", .syntax = "sub{.rnd}{.sat}.f32.atype d, a, c;  .rnd = { .rn, .rz, .rm, .rp };  .atype = { .f16, .bf16 };", .op = Op::sub,
-     .bind = &bind_sub_mixed, .since = {8, 6, 100}, .manual = "Mixed Precision Floating Point Instructions: sub", .doc = "f16 or bf16 sources, f32 arithmetic"},
-    {.base = "fma", .syntax = "fma.rnd{.sat}.f32.atype d, a, b, c;  .rnd = { .rn, .rz, .rm, .rp };  .atype = { .f16, .bf16 };", .op = Op::fma,
-     .bind = &bind_fma_mixed, .since = {8, 6, 100}, .manual = "Mixed Precision Floating Point Instructions: fma", .doc = "f16 or bf16 sources, f32 arithmetic"},
+    {.base = "add",
+     .syntax = "add{.rnd}{.ftz}{.sat}.f32 d, a, b;  .rnd = { .rn, .rz, .rm, .rp };",
+     .op = Op::add,
+     .bind = &bind_add,
+     .since = {1, 0, 0},
+     .manual = "Floating Point Instructions: add",
+     .doc = "add"},
+    {.base = "add",
+     .syntax = "add{.rnd}{.ftz}.f32x2 d, a, b;  .rnd = { .rn, .rz, .rm, .rp };",
+     .op = Op::add,
+     .bind = &bind_add,
+     .since = {8, 6, 100},
+     .manual = "Floating Point Instructions: add",
+     .doc = "add, two values"},
+    {.base = "add",
+     .syntax = "add{.rnd}.f64 d, a, b;  .rnd = { .rn, .rz, .rm, .rp };",
+     .op = Op::add,
+     .bind = &bind_add,
+     .since = {1, 0, 13},
+     .manual = "Floating Point Instructions: add",
+     .doc = "add"},
+    {.base = "sub",
+     .syntax = "sub{.rnd}{.ftz}{.sat}.f32 d, a, b;  .rnd = { .rn, .rz, .rm, .rp };",
+     .op = Op::sub,
+     .bind = &bind_sub,
+     .since = {1, 0, 0},
+     .manual = "Floating Point Instructions: sub",
+     .doc = "subtract b from a"},
+    {.base = "sub",
+     .syntax = "sub{.rnd}{.ftz}.f32x2 d, a, b;  .rnd = { .rn, .rz, .rm, .rp };",
+     .op = Op::sub,
+     .bind = &bind_sub,
+     .since = {8, 6, 100},
+     .manual = "Floating Point Instructions: sub",
+     .doc = "subtract b from a, two values"},
+    {.base = "sub",
+     .syntax = "sub{.rnd}.f64 d, a, b;  .rnd = { .rn, .rz, .rm, .rp };",
+     .op = Op::sub,
+     .bind = &bind_sub,
+     .since = {1, 0, 13},
+     .manual = "Floating Point Instructions: sub",
+     .doc = "subtract b from a"},
+    {.base = "mul",
+     .syntax = "mul{.rnd}{.ftz}{.sat}.f32 d, a, b;  .rnd = { .rn, .rz, .rm, .rp };",
+     .op = Op::mul_lo,
+     .bind = &bind_mul,
+     .since = {1, 0, 0},
+     .manual = "Floating Point Instructions: mul",
+     .doc = "multiply"},
+    {.base = "mul",
+     .syntax = "mul{.rnd}{.ftz}.f32x2 d, a, b;  .rnd = { .rn, .rz, .rm, .rp };",
+     .op = Op::mul_lo,
+     .bind = &bind_mul,
+     .since = {8, 6, 100},
+     .manual = "Floating Point Instructions: mul",
+     .doc = "multiply, two values"},
+    {.base = "mul",
+     .syntax = "mul{.rnd}.f64 d, a, b;  .rnd = { .rn, .rz, .rm, .rp };",
+     .op = Op::mul_lo,
+     .bind = &bind_mul,
+     .since = {1, 0, 13},
+     .manual = "Floating Point Instructions: mul",
+     .doc = "multiply"},
+    {.base = "fma",
+     .syntax = "fma.rnd{.ftz}{.sat}.f32 d, a, b, c;  .rnd = { .rn, .rz, .rm, .rp };",
+     .op = Op::fma,
+     .bind = &bind_fma,
+     .since = {2, 0, 20},
+     .manual = "Floating Point Instructions: fma",
+     .doc = "a * b + c with one rounding"},
+    {.base = "fma",
+     .syntax = "fma.rnd{.ftz}.f32x2 d, a, b, c;  .rnd = { .rn, .rz, .rm, .rp };",
+     .op = Op::fma,
+     .bind = &bind_fma,
+     .since = {8, 6, 100},
+     .manual = "Floating Point Instructions: fma",
+     .doc = "a * b + c with one rounding, two values"},
+    {.base = "fma",
+     .syntax = "fma.rnd.f64 d, a, b, c;  .rnd = { .rn, .rz, .rm, .rp };",
+     .op = Op::fma,
+     .bind = &bind_fma,
+     .since = {1, 4, 13},
+     .manual = "Floating Point Instructions: fma",
+     .doc = "a * b + c with one rounding"},
+    {.base = "mad",
+     .syntax = "mad.rnd{.ftz}{.sat}.f32 d, a, b, c;  .rnd = { .rn, .rz, .rm, .rp };",
+     .op = Op::fma,
+     .bind = &bind_fma,
+     .since = {1, 0, 20},
+     .manual = "Floating Point Instructions: mad",
+     .doc = "a * b + c; the same as fma from sm_20 on"},
+    {.base = "mad",
+     .syntax = "mad.rnd.f64 d, a, b, c;  .rnd = { .rn, .rz, .rm, .rp };",
+     .op = Op::fma,
+     .bind = &bind_fma,
+     .since = {1, 0, 13},
+     .manual = "Floating Point Instructions: mad",
+     .doc = "a * b + c; the same as fma"},
+    {.base = "div",
+     .syntax = "div.rnd{.ftz}.f32 d, a, b;  .rnd = { .rn, .rz, .rm, .rp };",
+     .op = Op::div,
+     .bind = &bind_div,
+     .since = {1, 4, 20},
+     .manual = "Floating Point Instructions: div",
+     .doc = "quotient, IEEE 754 rounding"},
+    {.base = "div",
+     .syntax = "div.rnd.f64 d, a, b;  .rnd = { .rn, .rz, .rm, .rp };",
+     .op = Op::div,
+     .bind = &bind_div,
+     .since = {1, 4, 13},
+     .manual = "Floating Point Instructions: div",
+     .doc = "quotient, IEEE 754 rounding"},
+    {.base = "rcp",
+     .syntax = "rcp.rnd{.ftz}.f32 d, a;  .rnd = { .rn, .rz, .rm, .rp };",
+     .op = Op::rcp,
+     .bind = &bind_rcp,
+     .since = {1, 4, 20},
+     .manual = "Floating Point Instructions: rcp",
+     .doc = "reciprocal, IEEE 754 rounding"},
+    {.base = "rcp",
+     .syntax = "rcp.rnd.f64 d, a;  .rnd = { .rn, .rz, .rm, .rp };",
+     .op = Op::rcp,
+     .bind = &bind_rcp,
+     .since = {1, 4, 13},
+     .manual = "Floating Point Instructions: rcp",
+     .doc = "reciprocal, IEEE 754 rounding"},
+    {.base = "sqrt",
+     .syntax = "sqrt.rnd{.ftz}.f32 d, a;  .rnd = { .rn, .rz, .rm, .rp };",
+     .op = Op::sqrt,
+     .bind = &bind_sqrt,
+     .since = {1, 4, 20},
+     .manual = "Floating Point Instructions: sqrt",
+     .doc = "square root, IEEE 754 rounding"},
+    {.base = "sqrt",
+     .syntax = "sqrt.rnd.f64 d, a;  .rnd = { .rn, .rz, .rm, .rp };",
+     .op = Op::sqrt,
+     .bind = &bind_sqrt,
+     .since = {1, 4, 13},
+     .manual = "Floating Point Instructions: sqrt",
+     .doc = "square root, IEEE 754 rounding"},
+    {.base = "add",
+     .syntax = "add{.rnd}{.sat}.f32.atype d, a, c;  .rnd = { .rn, .rz, .rm, .rp };  .atype = { .f16, .bf16 };",
+     .op = Op::add,
+     .bind = &bind_add_mixed,
+     .since = {8, 6, 100},
+     .manual = "Mixed Precision Floating Point Instructions: add",
+     .doc = "f16 or bf16 sources, f32 arithmetic"},
+    {.base = "sub",
+     .syntax = "sub{.rnd}{.sat}.f32.atype d, a, c;  .rnd = { .rn, .rz, .rm, .rp };  .atype = { .f16, .bf16 };",
+     .op = Op::sub,
+     .bind = &bind_sub_mixed,
+     .since = {8, 6, 100},
+     .manual = "Mixed Precision Floating Point Instructions: sub",
+     .doc = "f16 or bf16 sources, f32 arithmetic"},
+    {.base = "fma",
+     .syntax = "fma.rnd{.sat}.f32.atype d, a, b, c;  .rnd = { .rn, .rz, .rm, .rp };  .atype = { .f16, .bf16 };",
+     .op = Op::fma,
+     .bind = &bind_fma_mixed,
+     .since = {8, 6, 100},
+     .manual = "Mixed Precision Floating Point Instructions: fma",
+     .doc = "f16 or bf16 sources, f32 arithmetic"},
 };
 
 }  // namespace

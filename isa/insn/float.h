@@ -51,17 +51,17 @@ inline uint64_t f32_pair(uint64_t a, uint64_t b) {
 }
 template <float (*F)(float, float, float)>
 inline uint64_t f32_pair(uint64_t a, uint64_t b, uint64_t c) {
-  const auto lo = fp::bits32(F(fp::float_of(static_cast<uint32_t>(a)), fp::float_of(static_cast<uint32_t>(b)),
-                               fp::float_of(static_cast<uint32_t>(c))));
-  const auto hi = fp::bits32(F(fp::float_of(static_cast<uint32_t>(a >> 32)), fp::float_of(static_cast<uint32_t>(b >> 32)),
-                               fp::float_of(static_cast<uint32_t>(c >> 32))));
+  const auto lo =
+      fp::bits32(F(fp::float_of(static_cast<uint32_t>(a)), fp::float_of(static_cast<uint32_t>(b)), fp::float_of(static_cast<uint32_t>(c))));
+  const auto hi = fp::bits32(
+      F(fp::float_of(static_cast<uint32_t>(a >> 32)), fp::float_of(static_cast<uint32_t>(b >> 32)), fp::float_of(static_cast<uint32_t>(c >> 32))));
   return lo | static_cast<uint64_t>(hi) << 32;
 }
 
-std::span<const InstDef> arithmetic_rows();      // float.cpp: add ... sqrt
-std::span<const InstDef> float_select_rows();    // float_select.cpp: min, max, abs, neg, copysign, testp
-std::span<const InstDef> approximation_rows();   // approx.cpp
-std::span<const InstDef> half_rows();            // half.cpp: f16 and bf16
-std::span<const InstDef> half_select_rows();     // half_select.cpp: f16 and bf16 min, max, abs, neg, tanh, ex2
+std::span<const InstDef> arithmetic_rows();     // float.cpp: add ... sqrt
+std::span<const InstDef> float_select_rows();   // float_select.cpp: min, max, abs, neg, copysign, testp
+std::span<const InstDef> approximation_rows();  // approx.cpp
+std::span<const InstDef> half_rows();           // half.cpp: f16 and bf16
+std::span<const InstDef> half_select_rows();    // half_select.cpp: f16 and bf16 min, max, abs, neg, tanh, ex2
 
 }  // namespace tcsim::isa

@@ -12,7 +12,8 @@ namespace {
 
 // Wide enough for sums of any two doubles (2100 bits) and products of them.
 using Exact = boost::multiprecision::number<
-    boost::multiprecision::cpp_bin_float<4500, boost::multiprecision::digit_base_2, void, std::int32_t, -100000, 100000>, boost::multiprecision::et_off>;
+    boost::multiprecision::cpp_bin_float<4500, boost::multiprecision::digit_base_2, void, std::int32_t, -100000, 100000>,
+    boost::multiprecision::et_off>;
 
 enum class Mode { rn, rz, rm, rp };
 constexpr std::pair<const char*, Mode> kModes[] = {{"rn", Mode::rn}, {"rz", Mode::rz}, {"rm", Mode::rm}, {"rp", Mode::rp}};
@@ -53,7 +54,18 @@ using Bits = std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>;
 template <class T>
 T operand(std::mt19937_64& g) {
   using L = std::numeric_limits<T>;
-  const T special[] = {T(0), -T(0), L::denorm_min(), L::min(), std::nextafter(L::min(), T(0)), L::max(), T(1), std::nextafter(T(1), T(2)), std::nextafter(T(1), T(0)), T(2), T(-1), T(3)};
+  const T special[] = {T(0),
+                       -T(0),
+                       L::denorm_min(),
+                       L::min(),
+                       std::nextafter(L::min(), T(0)),
+                       L::max(),
+                       T(1),
+                       std::nextafter(T(1), T(2)),
+                       std::nextafter(T(1), T(0)),
+                       T(2),
+                       T(-1),
+                       T(3)};
   switch (g() % 4) {
     case 0: return special[g() % std::size(special)];
     case 1: {
@@ -75,7 +87,8 @@ template <class T>
 void check_type(const std::string& type) {
   std::mt19937_64 g(sizeof(T));
   for (const auto& [name, mode] : kModes) {
-    Harness add("add." + std::string(name) + "." + type, 3), sub("sub." + std::string(name) + "." + type, 3), mul("mul." + std::string(name) + "." + type, 3);
+    Harness add("add." + std::string(name) + "." + type, 3), sub("sub." + std::string(name) + "." + type, 3),
+        mul("mul." + std::string(name) + "." + type, 3);
     Harness fma("fma." + std::string(name) + "." + type, 4), div("div." + std::string(name) + "." + type, 3);
     Harness rcp("rcp." + std::string(name) + "." + type, 2), sqrt("sqrt." + std::string(name) + "." + type, 2);
     constexpr size_t kCount = 512;
@@ -89,9 +102,11 @@ void check_type(const std::string& type) {
       for (int k = 0; k < 3; ++k) in[k][i] = std::bit_cast<Bits<T>>(v[i][k]);
     }
     const auto sums = run_all(add, {in[0], in[1]}), differences = run_all(sub, {in[0], in[1]}), products = run_all(mul, {in[0], in[1]});
-    const auto fused = run_all(fma, in), quotients = run_all(div, {in[0], in[1]}), reciprocals = run_all(rcp, {in[0]}), roots = run_all(sqrt, {in[0]});
+    const auto fused = run_all(fma, in), quotients = run_all(div, {in[0], in[1]}), reciprocals = run_all(rcp, {in[0]}),
+               roots = run_all(sqrt, {in[0]});
     const auto same = [&](uint64_t bits, T expected, const char* what, size_t i) {
-      EXPECT_EQ(bits, std::bit_cast<Bits<T>>(expected)) << what << "." << name << "." << type << std::hexfloat << " " << v[i][0] << " " << v[i][1] << " " << v[i][2];
+      EXPECT_EQ(bits, std::bit_cast<Bits<T>>(expected))
+          << what << "." << name << "." << type << std::hexfloat << " " << v[i][0] << " " << v[i][1] << " " << v[i][2];
     };
     for (size_t i = 0; i < kCount; ++i) {
       const Exact a = v[i][0], b = v[i][1], c = v[i][2];
@@ -128,12 +143,12 @@ TEST(Float, SpecialValues) {
 
 TEST(Float, FlushAndSaturate) {
   EXPECT_EQ(Harness("add.ftz.f32", 3).run({1, 0}), 0u);
-  EXPECT_EQ(Harness("add.ftz.f32", 3).run({0x80000001, 0x80000000}), kMinus);       // sign kept
-  EXPECT_EQ(Harness("mul.ftz.f32", 3).run({0x00800000, 0x3f000000}), 0u);            // min normal / 2 is subnormal
+  EXPECT_EQ(Harness("add.ftz.f32", 3).run({0x80000001, 0x80000000}), kMinus);  // sign kept
+  EXPECT_EQ(Harness("mul.ftz.f32", 3).run({0x00800000, 0x3f000000}), 0u);      // min normal / 2 is subnormal
   EXPECT_EQ(Harness("mul.f32", 3).run({0x00800000, 0x3f000000}), 0x00400000u);
   EXPECT_EQ(Harness("add.sat.f32", 3).run({kOne, kOne}), kOne);
   EXPECT_EQ(Harness("add.sat.f32", 3).run({kOne | kMinus, 0}), 0u);
-  EXPECT_EQ(Harness("add.sat.f32", 3).run({kNan, 0}), 0u);                           // .sat: NaN gives +0
+  EXPECT_EQ(Harness("add.sat.f32", 3).run({kNan, 0}), 0u);  // .sat: NaN gives +0
 }
 
 TEST(Float, PackedPairs) {

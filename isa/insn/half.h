@@ -38,7 +38,9 @@ inline uint16_t finish(float x) {
   return Ftz ? Fmt::flush(r) : r;
 }
 template <class Fmt, bool Ftz>
-inline float source(uint16_t x) { return Fmt::widen(Ftz ? Fmt::flush(x) : x); }
+inline float source(uint16_t x) {
+  return Fmt::widen(Ftz ? Fmt::flush(x) : x);
+}
 
 template <class Fmt, bool Ftz, After Post>
 struct Arith {

@@ -59,7 +59,8 @@ uint32_t reference(const Fmt& f, char op, uint32_t a, uint32_t b, uint32_t c) {
 std::vector<uint32_t> interesting(const Fmt& f) {
   const uint32_t one = static_cast<uint32_t>(f.bias) << f.fraction, last = (1u << f.fraction) - 1;
   std::vector<uint32_t> out;
-  for (const uint32_t magnitude : {0u, 1u, 2u, last, last + 1, last + 2, one, one + 1, one - 1, one + last, f.infinity - 1, f.infinity, f.infinity + 1, 0x7fffu, f.infinity / 2}) {
+  for (const uint32_t magnitude : {0u, 1u, 2u, last, last + 1, last + 2, one, one + 1, one - 1, one + last, f.infinity - 1, f.infinity,
+                                   f.infinity + 1, 0x7fffu, f.infinity / 2}) {
     out.push_back(magnitude);
     out.push_back(magnitude | 0x8000);
   }
@@ -73,7 +74,9 @@ void check_format(const Fmt& f) {
   const auto special = interesting(f);
   std::mt19937 g(3);
   std::vector<std::vector<uint64_t>> in(3);
-  const auto push = [&](uint32_t a, uint32_t b, uint32_t c) { in[0].push_back(a & 0xffff), in[1].push_back(b & 0xffff), in[2].push_back(c & 0xffff); };
+  const auto push = [&](uint32_t a, uint32_t b, uint32_t c) {
+    in[0].push_back(a & 0xffff), in[1].push_back(b & 0xffff), in[2].push_back(c & 0xffff);
+  };
   for (const uint32_t a : special)
     for (const uint32_t b : special)
       for (int i = 0; i < 8; ++i) push(a, b, i < 4 ? special[g() % special.size()] : g());
@@ -81,7 +84,9 @@ void check_format(const Fmt& f) {
     for (int i = 0; i < 500; ++i) push(a, g(), g()), push(g(), a, g()), push(g(), g(), a);
   for (int i = 0; i < 100000; ++i) push(g(), g(), g());
   // Ties with a tiny third operand: products of few bits next to very small numbers.
-  for (int i = 0; i < 50000; ++i) push(static_cast<uint32_t>(f.bias + g() % 4) << f.fraction | 1, static_cast<uint32_t>(f.bias - 1 + g() % 3) << f.fraction | 1 << (f.fraction - 1), g());
+  for (int i = 0; i < 50000; ++i)
+    push(static_cast<uint32_t>(f.bias + g() % 4) << f.fraction | 1, static_cast<uint32_t>(f.bias - 1 + g() % 3) << f.fraction | 1 << (f.fraction - 1),
+         g());
   const auto sums = run_all(add, {in[0], in[1]}), differences = run_all(sub, {in[0], in[1]}), products = run_all(mul, {in[0], in[1]});
   const auto fused = run_all(fma, in), cut = run_all(relu, in);
   std::vector<std::vector<uint64_t>> packed = in;

@@ -22,18 +22,18 @@ TEST(Integer, AddSubWrapAndSaturate) {
 
 TEST(Integer, Products) {
   EXPECT_EQ(Harness("mul.lo.s32", 3).run({0x80000001, 3}), 0x80000003u);
-  EXPECT_EQ(Harness("mul.hi.s32", 3).run({kAll32, 5}), kAll32);              // -1 * 5 = -5: high half all ones
-  EXPECT_EQ(Harness("mul.hi.u32", 3).run({kAll32, 5}), 4u);                  // (2^32 - 1) * 5 = 4 * 2^32 + ...
+  EXPECT_EQ(Harness("mul.hi.s32", 3).run({kAll32, 5}), kAll32);  // -1 * 5 = -5: high half all ones
+  EXPECT_EQ(Harness("mul.hi.u32", 3).run({kAll32, 5}), 4u);      // (2^32 - 1) * 5 = 4 * 2^32 + ...
   EXPECT_EQ(Harness("mul.wide.s32", 3).run({kAll32, 5}), static_cast<uint64_t>(-5));
   EXPECT_EQ(Harness("mul.wide.u16", 3).run({0xffff, 0xffff}), 0xfffe0001u);
-  EXPECT_EQ(Harness("mul.hi.u64", 3).run({~0ull, ~0ull}), ~0ull - 1);        // (2^64-1)^2 = 2^128 - 2*2^64 + 1
+  EXPECT_EQ(Harness("mul.hi.u64", 3).run({~0ull, ~0ull}), ~0ull - 1);  // (2^64-1)^2 = 2^128 - 2*2^64 + 1
   EXPECT_EQ(Harness("mul.lo.u16", 3).run({0xffff, 0xffff}), 1u);
   EXPECT_EQ(Harness("mad.wide.u32", 4).run({3, 4, 1ull << 40}), (1ull << 40) + 12);
   EXPECT_EQ(Harness("mad.lo.s32", 4).run({static_cast<uint32_t>(-3), 4, 2}), static_cast<uint32_t>(-10));
   EXPECT_EQ(Harness("mad.hi.sat.s32", 4).run({0x7fffffff, 0x7fffffff, 0x7fffffff}), 0x7fffffffu);
-  EXPECT_EQ(Harness("mul24.lo.u32", 3).run({0xff000003, 4}), 12u);           // the upper 8 bits do not count
-  EXPECT_EQ(Harness("mul24.hi.s32", 3).run({0x00800000, 2}), 0xffffff00u);   // -2^23 * 2 = -2^24; bits 47..16 = -2^8
-  EXPECT_EQ(Harness("mad24.lo.s32", 4).run({0x00ffffff, 7, 10}), 3u);        // -1 * 7 + 10
+  EXPECT_EQ(Harness("mul24.lo.u32", 3).run({0xff000003, 4}), 12u);          // the upper 8 bits do not count
+  EXPECT_EQ(Harness("mul24.hi.s32", 3).run({0x00800000, 2}), 0xffffff00u);  // -2^23 * 2 = -2^24; bits 47..16 = -2^8
+  EXPECT_EQ(Harness("mad24.lo.s32", 4).run({0x00ffffff, 7, 10}), 3u);       // -1 * 7 + 10
   EXPECT_EQ(Harness("sad.s32", 4).run({static_cast<uint32_t>(-3), 4, 100}), 107u);
   EXPECT_EQ(Harness("sad.u16", 4).run({3, 10, 0xffff}), 6u);
 }
@@ -92,8 +92,7 @@ uint64_t bfe_by_bits(uint64_t a, uint32_t b, uint32_t c, int msb, bool is_signed
 uint64_t bfi_by_bits(uint64_t a, uint64_t b, uint32_t c, uint32_t d, int msb) {
   const uint32_t pos = c & 0xff, len = d & 0xff;
   uint64_t f = b;
-  for (uint32_t i = 0; i < len && pos + i <= static_cast<uint32_t>(msb); ++i)
-    f = (f & ~(uint64_t{1} << (pos + i))) | (a >> i & 1) << (pos + i);
+  for (uint32_t i = 0; i < len && pos + i <= static_cast<uint32_t>(msb); ++i) f = (f & ~(uint64_t{1} << (pos + i))) | (a >> i & 1) << (pos + i);
   return f;
 }
 
@@ -113,11 +112,11 @@ TEST(Integer, BitFieldsAgreeWithTheManualsLoops) {
 }
 
 TEST(Integer, SzextAndBmsk) {
-  EXPECT_EQ(Harness("szext.wrap.u32", 3).run({kAll32, 0}), 0u);        // the manual's example
+  EXPECT_EQ(Harness("szext.wrap.u32", 3).run({kAll32, 0}), 0u);  // the manual's example
   EXPECT_EQ(Harness("szext.clamp.s32", 3).run({0x80, 8}), 0xffffff80u);
-  EXPECT_EQ(Harness("szext.clamp.s32", 3).run({0x80, 32}), 0x80u);     // all 32 bits kept
+  EXPECT_EQ(Harness("szext.clamp.s32", 3).run({0x80, 32}), 0x80u);  // all 32 bits kept
   EXPECT_EQ(Harness("szext.wrap.s32", 3).run({0x80, 40}), 0xffffff80u);
-  EXPECT_EQ(Harness("bmsk.wrap.b32", 3).run({1, 2}), 6u);              // the manual's example
+  EXPECT_EQ(Harness("bmsk.wrap.b32", 3).run({1, 2}), 6u);  // the manual's example
   EXPECT_EQ(Harness("bmsk.clamp.b32", 3).run({32, 2}), 0u);
   EXPECT_EQ(Harness("bmsk.clamp.b32", 3).run({4, 40}), 0xfffffff0u);
   EXPECT_EQ(Harness("bmsk.wrap.b32", 3).run({4, 0}), 0u);
@@ -125,8 +124,8 @@ TEST(Integer, SzextAndBmsk) {
 
 TEST(Integer, DotProducts) {
   EXPECT_EQ(Harness("dp4a.u32.u32", 4).run({0x01020304, 0x05060708, 1}), 5u + 12 + 21 + 32 + 1);
-  EXPECT_EQ(Harness("dp4a.s32.u32", 4).run({0x000000ff, 0x00000002, 10}), 8u);  // -1 * 2 + 10
-  EXPECT_EQ(Harness("dp2a.lo.s32.u32", 4).run({0xffff0002, 0x00000305, 0}), 7u);  // 2 * 5 - 1 * 3
+  EXPECT_EQ(Harness("dp4a.s32.u32", 4).run({0x000000ff, 0x00000002, 10}), 8u);     // -1 * 2 + 10
+  EXPECT_EQ(Harness("dp2a.lo.s32.u32", 4).run({0xffff0002, 0x00000305, 0}), 7u);   // 2 * 5 - 1 * 3
   EXPECT_EQ(Harness("dp2a.hi.u32.u32", 4).run({0x00010002, 0x03050000, 0}), 13u);  // 2 * 5 + 1 * 3
 }
 

@@ -8,7 +8,6 @@
 
 #include <array>
 #include <initializer_list>
-#include <string>
 #include <stdexcept>
 #include <string>
 #include <vector>

@@ -18,11 +18,16 @@ bool own_address(ExecContext& ctx, const Operand& op, int lane, uint32_t bytes, 
   lane_addresses(ctx, op, 1u << lane, lanes);
   out = SharedAddress::of(static_cast<uint32_t>(lanes[lane]));
   if (op.slot >= 0 && out.rank != 0 && out.rank != ctx.cluster_rank)
-    ctx.fault("out-of-bounds", lane, lanes[lane], fmt::format("{} of clusterlaunchcontrol.try_cancel lies in CTA {} of the cluster, expected the own one ({})", what, out.rank, ctx.cluster_rank));
+    ctx.fault("out-of-bounds", lane, lanes[lane],
+              fmt::format("{} of clusterlaunchcontrol.try_cancel lies in CTA {} of the cluster, expected the own one ({})", what, out.rank,
+                          ctx.cluster_rank));
   else if (out.offset % bytes != 0)
-    ctx.fault("misaligned", lane, out.offset, fmt::format("{} of clusterlaunchcontrol.try_cancel at offset {} of shared memory is not a multiple of {} B", what, out.offset, bytes));
+    ctx.fault("misaligned", lane, out.offset,
+              fmt::format("{} of clusterlaunchcontrol.try_cancel at offset {} of shared memory is not a multiple of {} B", what, out.offset, bytes));
   else if (!ctx.shared->contains(out.offset, bytes))
-    ctx.fault("out-of-bounds", lane, out.offset, fmt::format("{} of clusterlaunchcontrol.try_cancel at offset {} of shared memory, which has {} bytes", what, out.offset, ctx.shared->size()));
+    ctx.fault(
+        "out-of-bounds", lane, out.offset,
+        fmt::format("{} of clusterlaunchcontrol.try_cancel at offset {} of shared memory, which has {} bytes", what, out.offset, ctx.shared->size()));
   out.rank = static_cast<uint8_t>(ctx.cluster_rank);
   return ctx.fx.control == Control::next;
 }
@@ -30,9 +35,13 @@ bool own_address(ExecContext& ctx, const Operand& op, int lane, uint32_t bytes, 
 void run_try_cancel(ExecContext& ctx, const Inst& inst, uint32_t mask) {
   const int lane = std::countr_zero(mask);
   if (std::popcount(mask) != 1)
-    return ctx.fault("illegal-instruction", lane, 0, fmt::format("{} lanes of a warp execute clusterlaunchcontrol.try_cancel together, expected one: each would take a cluster", std::popcount(mask)));
+    return ctx.fault("illegal-instruction", lane, 0,
+                     fmt::format("{} lanes of a warp execute clusterlaunchcontrol.try_cancel together, expected one: each would take a cluster",
+                                 std::popcount(mask)));
   LaunchCancel cancel;
-  if (!own_address(ctx, inst.operand(0), lane, LaunchResponse::kBytes, "the response", cancel.response) || !own_address(ctx, inst.operand(1), lane, 8, "the mbarrier", cancel.mbarrier)) return;
+  if (!own_address(ctx, inst.operand(0), lane, LaunchResponse::kBytes, "the response", cancel.response) ||
+      !own_address(ctx, inst.operand(1), lane, 8, "the mbarrier", cancel.mbarrier))
+    return;
   cancel.multicast = inst.flags != 0;
   ctx.fx.cancel = cancel;
   ctx.fx.lanes = mask;
@@ -72,7 +81,8 @@ std::string bind_try_cancel(Inst& inst, const Decoded& d) {
   inst.flags = d.has("multicast::cluster::all");
   inst.exec = &run_try_cancel;
   if (inst.flags && d.module && !d.module->arch_specific)
-    return fmt::format("target {} does not have .multicast::cluster::all, expected one with architecture-specific features (sm_100a)", d.module->target);
+    return fmt::format("target {} does not have .multicast::cluster::all, expected one with architecture-specific features (sm_100a)",
+                       d.module->target);
   for (const int g : {0, 1})
     if (auto e = expect_address(inst, g); !e.empty()) return e;
   return {};
@@ -100,13 +110,20 @@ std::span<const InstDef> launch_control_instructions() {
   static const std::vector<InstDef> table = {
       {.base = "clusterlaunchcontrol",
        .syntax = "clusterlaunchcontrol.try_cancel.async{.shared::cta}.mbarrier::complete_tx::bytes{.multicast::cluster::all}.b128 [addr], [mbar];",
-       .op = Op::clusterlaunchcontrol_try_cancel, .bind = &bind_try_cancel, .since = {8, 6, 100}, .manual = "Synchronization: clusterlaunchcontrol.try_cancel",
+       .op = Op::clusterlaunchcontrol_try_cancel,
+       .bind = &bind_try_cancel,
+       .since = {8, 6, 100},
+       .manual = "Synchronization: clusterlaunchcontrol.try_cancel",
        .doc = "take the work of a cluster that has not started"},
       {.base = "clusterlaunchcontrol",
        .syntax = "clusterlaunchcontrol.query_cancel.is_canceled.pred.b128 pred, try_cancel_response;\n\n"
                  "clusterlaunchcontrol.query_cancel.get_first_ctaid.v4.b32.b128 xyzw, try_cancel_response;\n\n"
-                 "clusterlaunchcontrol.query_cancel.get.b32.b128 reg, try_cancel_response;  .get = { .get_first_ctaid::x, .get_first_ctaid::y, .get_first_ctaid::z };",
-       .op = Op::clusterlaunchcontrol_query_cancel, .bind = &bind_query, .since = {8, 6, 100}, .manual = "Synchronization: clusterlaunchcontrol.query_cancel",
+                 "clusterlaunchcontrol.query_cancel.get.b32.b128 reg, try_cancel_response;  .get = { .get_first_ctaid::x, .get_first_ctaid::y, "
+                 ".get_first_ctaid::z };",
+       .op = Op::clusterlaunchcontrol_query_cancel,
+       .bind = &bind_query,
+       .since = {8, 6, 100},
+       .manual = "Synchronization: clusterlaunchcontrol.query_cancel",
        .doc = "was a cluster taken, and which"},
   };
   return table;

@@ -14,9 +14,7 @@ template <class Op>
 void exec_pred_binary(ExecContext& ctx, const Inst& inst, uint32_t mask) {
   ctx.set_pred(inst.operand(0).slot, Op::template f<uint32_t>(ctx.pred(inst.operand(1)), ctx.pred(inst.operand(2))), mask);
 }
-void exec_pred_not(ExecContext& ctx, const Inst& inst, uint32_t mask) {
-  ctx.set_pred(inst.operand(0).slot, ~ctx.pred(inst.operand(1)), mask);
-}
+void exec_pred_not(ExecContext& ctx, const Inst& inst, uint32_t mask) { ctx.set_pred(inst.operand(0).slot, ~ctx.pred(inst.operand(1)), mask); }
 
 template <class Op>
 std::string bind_binary(Inst& inst, const Decoded& d, isa::Op op) {
@@ -71,8 +69,7 @@ void exec_lop3_bool(ExecContext& ctx, const Inst& inst, uint32_t mask) {
 std::string bind_lop3(Inst& inst, const Decoded& d) {
   describe(inst, Op::lop3, Type::b32, TimingClass::alu);
   const Operand& table = inst.operand(4);
-  if (table.kind != Operand::Kind::constant || table.value < 0 || table.value > 255)
-    return "immLut is not an immediate from 0 to 255";
+  if (table.kind != Operand::Kind::constant || table.value < 0 || table.value > 255) return "immLut is not an immediate from 0 to 255";
   inst.aux = static_cast<uint64_t>(table.value);
   inst.exec = &exec_lop3;
   if (d.has("or") || d.has("and")) {
@@ -108,26 +105,76 @@ std::string bind_shf(Inst& inst, const Decoded& d) {
 }
 
 constexpr InstDef kLogicRows[] = {
-    {.base = "and", .syntax = "and.type d, a, b;  .type = { .pred, .b16, .b32, .b64 };", .op = Op::and_, .bind = &bind_and,
-     .since = {1, 0, 0}, .manual = "Logic and Shift Instructions: and", .doc = "bitwise and"},
-    {.base = "or", .syntax = "or.type d, a, b;  .type = { .pred, .b16, .b32, .b64 };", .op = Op::or_, .bind = &bind_or,
-     .since = {1, 0, 0}, .manual = "Logic and Shift Instructions: or", .doc = "bitwise or"},
-    {.base = "xor", .syntax = "xor.type d, a, b;  .type = { .pred, .b16, .b32, .b64 };", .op = Op::xor_, .bind = &bind_xor,
-     .since = {1, 0, 0}, .manual = "Logic and Shift Instructions: xor", .doc = "bitwise exclusive or"},
-    {.base = "not", .syntax = "not.type d, a;  .type = { .pred, .b16, .b32, .b64 };", .op = Op::not_, .bind = &bind_not,
-     .since = {1, 0, 0}, .manual = "Logic and Shift Instructions: not", .doc = "one's complement"},
-    {.base = "cnot", .syntax = "cnot.type d, a;  .type = { .b16, .b32, .b64 };", .op = Op::cnot, .bind = &bind_cnot,
-     .since = {1, 0, 0}, .manual = "Logic and Shift Instructions: cnot", .doc = "1 if a is 0, else 0"},
-    {.base = "lop3", .syntax = "lop3.b32 d, a, b, c, immLut;", .op = Op::lop3, .bind = &bind_lop3, .since = {4, 3, 50},
-     .manual = "Logic and Shift Instructions: lop3", .doc = "any logical function of three inputs, given as a truth table"},
-    {.base = "lop3", .syntax = "lop3.BoolOp.b32 d|p, a, b, c, immLut, {!}q;  .BoolOp = { .or, .and };", .op = Op::lop3, .bind = &bind_lop3,
-     .since = {8, 2, 70}, .manual = "Logic and Shift Instructions: lop3", .doc = "lop3, and p = (d != 0) BoolOp q"},
-    {.base = "shl", .syntax = "shl.type d, a, b;  .type = { .b16, .b32, .b64 };", .op = Op::shl, .bind = &bind_shl,
-     .since = {1, 0, 0}, .manual = "Logic and Shift Instructions: shl", .doc = "shift left, amounts beyond the width give 0"},
-    {.base = "shr", .syntax = "shr.type d, a, b;  .type = { .b16, .b32, .b64, .u16, .u32, .u64, .s16, .s32, .s64 };", .op = Op::shr,
-     .bind = &bind_shr, .since = {1, 0, 0}, .manual = "Logic and Shift Instructions: shr", .doc = "shift right, signed types fill with the sign"},
-    {.base = "shf", .syntax = "shf.direction.mode.b32 d, a, b, c;  .direction = { .l, .r };  .mode = { .clamp, .wrap };", .op = Op::shf,
-     .bind = &bind_shf, .since = {3, 1, 32}, .manual = "Logic and Shift Instructions: shf", .doc = "funnel shift of the 64 bits b:a"},
+    {.base = "and",
+     .syntax = "and.type d, a, b;  .type = { .pred, .b16, .b32, .b64 };",
+     .op = Op::and_,
+     .bind = &bind_and,
+     .since = {1, 0, 0},
+     .manual = "Logic and Shift Instructions: and",
+     .doc = "bitwise and"},
+    {.base = "or",
+     .syntax = "or.type d, a, b;  .type = { .pred, .b16, .b32, .b64 };",
+     .op = Op::or_,
+     .bind = &bind_or,
+     .since = {1, 0, 0},
+     .manual = "Logic and Shift Instructions: or",
+     .doc = "bitwise or"},
+    {.base = "xor",
+     .syntax = "xor.type d, a, b;  .type = { .pred, .b16, .b32, .b64 };",
+     .op = Op::xor_,
+     .bind = &bind_xor,
+     .since = {1, 0, 0},
+     .manual = "Logic and Shift Instructions: xor",
+     .doc = "bitwise exclusive or"},
+    {.base = "not",
+     .syntax = "not.type d, a;  .type = { .pred, .b16, .b32, .b64 };",
+     .op = Op::not_,
+     .bind = &bind_not,
+     .since = {1, 0, 0},
+     .manual = "Logic and Shift Instructions: not",
+     .doc = "one's complement"},
+    {.base = "cnot",
+     .syntax = "cnot.type d, a;  .type = { .b16, .b32, .b64 };",
+     .op = Op::cnot,
+     .bind = &bind_cnot,
+     .since = {1, 0, 0},
+     .manual = "Logic and Shift Instructions: cnot",
+     .doc = "1 if a is 0, else 0"},
+    {.base = "lop3",
+     .syntax = "lop3.b32 d, a, b, c, immLut;",
+     .op = Op::lop3,
+     .bind = &bind_lop3,
+     .since = {4, 3, 50},
+     .manual = "Logic and Shift Instructions: lop3",
+     .doc = "any logical function of three inputs, given as a truth table"},
+    {.base = "lop3",
+     .syntax = "lop3.BoolOp.b32 d|p, a, b, c, immLut, {!}q;  .BoolOp = { .or, .and };",
+     .op = Op::lop3,
+     .bind = &bind_lop3,
+     .since = {8, 2, 70},
+     .manual = "Logic and Shift Instructions: lop3",
+     .doc = "lop3, and p = (d != 0) BoolOp q"},
+    {.base = "shl",
+     .syntax = "shl.type d, a, b;  .type = { .b16, .b32, .b64 };",
+     .op = Op::shl,
+     .bind = &bind_shl,
+     .since = {1, 0, 0},
+     .manual = "Logic and Shift Instructions: shl",
+     .doc = "shift left, amounts beyond the width give 0"},
+    {.base = "shr",
+     .syntax = "shr.type d, a, b;  .type = { .b16, .b32, .b64, .u16, .u32, .u64, .s16, .s32, .s64 };",
+     .op = Op::shr,
+     .bind = &bind_shr,
+     .since = {1, 0, 0},
+     .manual = "Logic and Shift Instructions: shr",
+     .doc = "shift right, signed types fill with the sign"},
+    {.base = "shf",
+     .syntax = "shf.direction.mode.b32 d, a, b, c;  .direction = { .l, .r };  .mode = { .clamp, .wrap };",
+     .op = Op::shf,
+     .bind = &bind_shf,
+     .since = {3, 1, 32},
+     .manual = "Logic and Shift Instructions: shf",
+     .doc = "funnel shift of the 64 bits b:a"},
 };
 
 }  // namespace

@@ -5,11 +5,36 @@
 
 namespace tcsim::isa::logic {
 
-struct And { template <class T> static T f(T a, T b) { return static_cast<T>(a & b); } };
-struct Or { template <class T> static T f(T a, T b) { return static_cast<T>(a | b); } };
-struct Xor { template <class T> static T f(T a, T b) { return static_cast<T>(a ^ b); } };
-struct Not { template <class T> static T f(T a) { return static_cast<T>(~a); } };
-struct Cnot { template <class T> static T f(T a) { return a == 0 ? T{1} : T{0}; } };
+struct And {
+  template <class T>
+  static T f(T a, T b) {
+    return static_cast<T>(a & b);
+  }
+};
+struct Or {
+  template <class T>
+  static T f(T a, T b) {
+    return static_cast<T>(a | b);
+  }
+};
+struct Xor {
+  template <class T>
+  static T f(T a, T b) {
+    return static_cast<T>(a ^ b);
+  }
+};
+struct Not {
+  template <class T>
+  static T f(T a) {
+    return static_cast<T>(~a);
+  }
+};
+struct Cnot {
+  template <class T>
+  static T f(T a) {
+    return a == 0 ? T{1} : T{0};
+  }
+};
 
 /// row[i] is all ones where the truth table has bit i = 4a + 2b + c.
 inline uint32_t lop3(uint32_t a, uint32_t b, uint32_t c, const uint32_t* row) {
@@ -22,7 +47,9 @@ inline uint32_t lop3(uint32_t a, uint32_t b, uint32_t c, const uint32_t* row) {
 /// Amounts above the width count as the width.
 struct Shl {
   template <class T>
-  static T f(T a, uint32_t b) { return b >= 8 * sizeof(T) ? T{0} : static_cast<T>(a << (b & (8 * sizeof(T) - 1))); }
+  static T f(T a, uint32_t b) {
+    return b >= 8 * sizeof(T) ? T{0} : static_cast<T>(a << (b & (8 * sizeof(T) - 1)));
+  }
 };
 struct Shr {
   template <class T>

@@ -29,7 +29,8 @@ MmaScales scales_of(ExecContext& ctx, const Inst& inst, int scales) {
   const auto selector = [&](int group, size_t i) { return static_cast<int>(ctx.src<uint32_t>(inst.group(group)[i])[0]); };
   const int bytes = scales == 1 ? 3 : scales == 2 ? 2 : 0;
   return {ctx.src<uint32_t>(inst.operand(first)), ctx.src<uint32_t>(inst.operand(first + 2)),
-          selector(first + 1, 0) & bytes, selector(first + 1, 1) & 1, selector(first + 3, 0) & bytes, selector(first + 3, 1) & 3};
+          selector(first + 1, 0) & bytes,         selector(first + 1, 1) & 1,
+          selector(first + 3, 0) & bytes,         selector(first + 3, 1) & 3};
 }
 
 void run_mma(ExecContext& ctx, const Inst& inst, uint32_t mask) {
@@ -169,29 +170,50 @@ std::string bind_wmma_mma(Inst& inst, const Decoded& d) {
 // ---- forms ----
 
 InstDef mma(std::string_view syntax, Since since, std::string_view doc) {
-  return {.base = "mma", .syntax = syntax, .op = Op::mma, .bind = &bind_mma, .since = since,
-          .manual = "Warp Level Matrix Multiply-Accumulate: mma.sync", .doc = doc};
+  return {.base = "mma",
+          .syntax = syntax,
+          .op = Op::mma,
+          .bind = &bind_mma,
+          .since = since,
+          .manual = "Warp Level Matrix Multiply-Accumulate: mma.sync",
+          .doc = doc};
 }
 InstDef mma_sp(std::string_view syntax, Since since, std::string_view doc) {
-  return {.base = "mma", .syntax = syntax, .op = Op::mma_sp, .bind = &bind_mma, .since = since,
-          .manual = "Warp Level Matrix Multiply-Accumulate: mma.sp", .doc = doc};
+  return {.base = "mma",
+          .syntax = syntax,
+          .op = Op::mma_sp,
+          .bind = &bind_mma,
+          .since = since,
+          .manual = "Warp Level Matrix Multiply-Accumulate: mma.sp",
+          .doc = doc};
 }
 InstDef wmma(std::string_view syntax, Since since, std::string_view doc) {
-  return {.base = "wmma", .syntax = syntax, .op = Op::wmma_mma, .bind = &bind_wmma_mma, .since = since,
-          .manual = "Warp Level Matrix Multiply-Accumulate: wmma.mma", .doc = doc};
+  return {.base = "wmma",
+          .syntax = syntax,
+          .op = Op::wmma_mma,
+          .bind = &bind_wmma_mma,
+          .since = since,
+          .manual = "Warp Level Matrix Multiply-Accumulate: wmma.mma",
+          .doc = doc};
 }
 
 // Sets of the .kind:: forms.
-constexpr std::string_view kNarrowSets = "  .alayout = { .row };  .blayout = { .col };  .atype = { .e4m3, .e5m2, .e3m2, .e2m3, .e2m1 };"
-                                         "  .btype = { .e4m3, .e5m2, .e3m2, .e2m3, .e2m1 };";
+constexpr std::string_view kNarrowSets =
+    "  .alayout = { .row };  .blayout = { .col };  .atype = { .e4m3, .e5m2, .e3m2, .e2m3, .e2m1 };"
+    "  .btype = { .e4m3, .e5m2, .e3m2, .e2m3, .e2m1 };";
 constexpr std::string_view kFp4Sets = "  .alayout = { .row };  .blayout = { .col };  .atype = { .e2m1 };  .btype = { .e2m1 };";
 constexpr std::string_view kF32Sums = "  .dtype = { .f32 };  .ctype = { .f32 };";
 
 InstDef narrow_mma(const std::string& syntax, uint16_t sm, std::string_view doc) {
   static std::deque<std::string> texts;  // InstDef keeps a view
   const bool sparse = syntax.starts_with("mma.sp");
-  return {.base = "mma", .syntax = texts.emplace_back(syntax), .op = sparse ? Op::mma_sp : Op::mma, .bind = &bind_narrow_mma, .since = {8, 7, sm},
-          .manual = "Warp Level Matrix Multiply-Accumulate: mma.sync", .doc = doc};
+  return {.base = "mma",
+          .syntax = texts.emplace_back(syntax),
+          .op = sparse ? Op::mma_sp : Op::mma,
+          .bind = &bind_narrow_mma,
+          .since = {8, 7, sm},
+          .manual = "Warp Level Matrix Multiply-Accumulate: mma.sync",
+          .doc = doc};
 }
 
 std::vector<InstDef> narrow_forms() {
@@ -203,8 +225,11 @@ std::vector<InstDef> narrow_forms() {
     const std::string head = sp ? sparse : dense, meta = sp ? "e, f, " : "", tail = scaled + meta + scales;
     const std::string_view doc = sp ? "product of narrow floats, A is sparse" : "product of narrow floats";
     const auto add = [&](const std::string& text, uint16_t sm = 120) { forms.push_back(narrow_mma(head + text, sm, doc)); };
-    add("kind::f8f6f4.dtype.atype.btype.ctype d, a, b, c" + std::string(sp ? ", e, f;  .shape = { .m16n8k64 };" : ";  .shape = { .m16n8k16, .m16n8k32 };") + narrow + either, 100);
-    add("kind::mxf8f6f4.block_scale{.vec}" + tail + (sp ? "{ .m16n8k64 };" : "{ .m16n8k32 };") + "  .vec = { .scale_vec::1X };  .stype = { .ue8m0 };" + narrow + f32);
+    add("kind::f8f6f4.dtype.atype.btype.ctype d, a, b, c" +
+            std::string(sp ? ", e, f;  .shape = { .m16n8k64 };" : ";  .shape = { .m16n8k16, .m16n8k32 };") + narrow + either,
+        100);
+    add("kind::mxf8f6f4.block_scale{.vec}" + tail + (sp ? "{ .m16n8k64 };" : "{ .m16n8k32 };") +
+        "  .vec = { .scale_vec::1X };  .stype = { .ue8m0 };" + narrow + f32);
     const std::string shape = sp ? "{ .m16n8k128 };" : "{ .m16n8k64 };";
     add("kind::mxf4.block_scale{.vec}" + tail + shape + "  .vec = { .scale_vec::2X };  .stype = { .ue8m0 };" + fp4 + f32);
     add("kind::mxf4nvf4.block_scale.vec" + tail + shape + "  .vec = { .scale_vec::2X, .scale_vec::4X };  .stype = { .ue8m0, .ue4m3 };" + fp4 + f32);
@@ -215,7 +240,8 @@ std::vector<InstDef> narrow_forms() {
 std::vector<InstDef> product_forms() {
   return {
       mma("mma.sync.aligned.shape.alayout.blayout.dtype.atype.btype.ctype d, a, b, c;  .shape = { .m8n8k4 };"
-          "  .alayout = { .row, .col };  .blayout = { .row, .col };  .dtype = { .f16, .f32 };  .atype = { .f16 };  .btype = { .f16 };  .ctype = { .f16, .f32 };",
+          "  .alayout = { .row, .col };  .blayout = { .row, .col };  .dtype = { .f16, .f32 };  .atype = { .f16 };  .btype = { .f16 };  .ctype = { "
+          ".f16, .f32 };",
           {6, 4, 70}, "four 8x8x4 products, one a quad pair"),
       mma("mma.sync.aligned.shape.alayout.blayout.dtype.atype.btype.ctype d, a, b, c;  .shape = { .m16n8k8 };"
           "  .alayout = { .row };  .blayout = { .col };  .dtype = { .f16, .f32 };  .atype = { .f16 };  .btype = { .f16 };  .ctype = { .f16, .f32 };",
@@ -224,10 +250,12 @@ std::vector<InstDef> product_forms() {
           "  .alayout = { .row };  .blayout = { .col };  .dtype = { .f16, .f32 };  .atype = { .f16 };  .btype = { .f16 };  .ctype = { .f16, .f32 };",
           {7, 0, 80}, "f16 product"),
       mma("mma.sync.aligned.shape.alayout.blayout.dtype.atype.btype.ctype d, a, b, c;  .shape = { .m16n8k4, .m16n8k8, .m16n8k16 };"
-          "  .alayout = { .row };  .blayout = { .col };  .dtype = { .f32 };  .atype = { .bf16, .tf32 };  .btype = { .bf16, .tf32 };  .ctype = { .f32 };",
+          "  .alayout = { .row };  .blayout = { .col };  .dtype = { .f32 };  .atype = { .bf16, .tf32 };  .btype = { .bf16, .tf32 };  .ctype = { .f32 "
+          "};",
           {7, 0, 80}, "bf16 and tf32 product"),
       mma("mma.sync.aligned.shape.alayout.blayout.dtype.atype.btype.ctype d, a, b, c;  .shape = { .m16n8k16, .m16n8k32 };"
-          "  .alayout = { .row };  .blayout = { .col };  .dtype = { .f16, .f32 };  .atype = { .e4m3, .e5m2 };  .btype = { .e4m3, .e5m2 };  .ctype = { .f16, .f32 };",
+          "  .alayout = { .row };  .blayout = { .col };  .dtype = { .f16, .f32 };  .atype = { .e4m3, .e5m2 };  .btype = { .e4m3, .e5m2 };  .ctype = "
+          "{ .f16, .f32 };",
           {8, 4, 89}, "8-bit floating-point product"),
       mma("mma.sync.aligned.shape.alayout.blayout.dtype.atype.btype.ctype d, a, b, c;  .shape = { .m8n8k4 };"
           "  .alayout = { .row };  .blayout = { .col };  .dtype = { .f64 };  .atype = { .f64 };  .btype = { .f64 };  .ctype = { .f64 };",
@@ -236,13 +264,16 @@ std::vector<InstDef> product_forms() {
           "  .alayout = { .row };  .blayout = { .col };  .dtype = { .f64 };  .atype = { .f64 };  .btype = { .f64 };  .ctype = { .f64 };",
           {7, 8, 90}, "f64 product"),
       mma("mma.sync.aligned.shape.alayout.blayout{.satfinite}.dtype.atype.btype.ctype d, a, b, c;  .shape = { .m8n8k16, .m8n8k32 };"
-          "  .alayout = { .row };  .blayout = { .col };  .dtype = { .s32 };  .atype = { .u8, .s8, .u4, .s4 };  .btype = { .u8, .s8, .u4, .s4 };  .ctype = { .s32 };",
+          "  .alayout = { .row };  .blayout = { .col };  .dtype = { .s32 };  .atype = { .u8, .s8, .u4, .s4 };  .btype = { .u8, .s8, .u4, .s4 };  "
+          ".ctype = { .s32 };",
           {6, 5, 75}, "integer product"),
       mma("mma.sync.aligned.shape.alayout.blayout{.satfinite}.dtype.atype.btype.ctype d, a, b, c;  .shape = { .m16n8k16, .m16n8k32, .m16n8k64 };"
-          "  .alayout = { .row };  .blayout = { .col };  .dtype = { .s32 };  .atype = { .u8, .s8, .u4, .s4 };  .btype = { .u8, .s8, .u4, .s4 };  .ctype = { .s32 };",
+          "  .alayout = { .row };  .blayout = { .col };  .dtype = { .s32 };  .atype = { .u8, .s8, .u4, .s4 };  .btype = { .u8, .s8, .u4, .s4 };  "
+          ".ctype = { .s32 };",
           {7, 0, 80}, "integer product"),
       mma("mma.sync.aligned.shape.alayout.blayout.dtype.atype.btype.ctype.bitop.popc d, a, b, c;  .shape = { .m8n8k128, .m16n8k128, .m16n8k256 };"
-          "  .alayout = { .row };  .blayout = { .col };  .dtype = { .s32 };  .atype = { .b1 };  .btype = { .b1 };  .ctype = { .s32 };  .bitop = { .xor, .and };",
+          "  .alayout = { .row };  .blayout = { .col };  .dtype = { .s32 };  .atype = { .b1 };  .btype = { .b1 };  .ctype = { .s32 };  .bitop = { "
+          ".xor, .and };",
           {7, 0, 75}, "single-bit product"),
       mma_sp("mma.sp.sync.aligned.shape.alayout.blayout.dtype.atype.btype.ctype d, a, b, c, e, f;"
              "  .shape = { .m16n8k8, .m16n8k16, .m16n8k32 };  .alayout = { .row };  .blayout = { .col };  .dtype = { .f16, .f32 };"
@@ -271,13 +302,17 @@ std::vector<InstDef> product_forms() {
       wmma("wmma.mma.sync.aligned.alayout.blayout.shape.dtype.ctype{.satfinite} d, a, b, c;  .alayout = { .row, .col };  .blayout = { .row, .col };"
            "  .shape = { .m16n16k16, .m8n32k16, .m32n8k16 };  .dtype = { .f16, .f32 };  .ctype = { .f16, .f32 };",
            {6, 0, 70}, "f16 product of wmma fragments"),
-      wmma("wmma.mma.sync.aligned.alayout.blayout.shape.dtype.atype.btype.ctype{.satfinite} d, a, b, c;  .alayout = { .row, .col };  .blayout = { .row, .col };"
-           "  .shape = { .m16n16k16, .m8n32k16, .m32n8k16, .m8n8k32 };  .dtype = { .s32 };  .atype = { .s8, .u8, .s4, .u4 };  .btype = { .s8, .u8, .s4, .u4 };  .ctype = { .s32 };",
+      wmma("wmma.mma.sync.aligned.alayout.blayout.shape.dtype.atype.btype.ctype{.satfinite} d, a, b, c;  .alayout = { .row, .col };  .blayout = { "
+           ".row, .col };"
+           "  .shape = { .m16n16k16, .m8n32k16, .m32n8k16, .m8n8k32 };  .dtype = { .s32 };  .atype = { .s8, .u8, .s4, .u4 };  .btype = { .s8, .u8, "
+           ".s4, .u4 };  .ctype = { .s32 };",
            {6, 3, 72}, "integer product of wmma fragments"),
       wmma("wmma.mma.sync.aligned.alayout.blayout.shape.dtype.atype.btype.ctype d, a, b, c;  .alayout = { .row, .col };  .blayout = { .row, .col };"
-           "  .shape = { .m16n16k16, .m8n32k16, .m32n8k16, .m16n16k8 };  .dtype = { .f32 };  .atype = { .bf16, .tf32 };  .btype = { .bf16, .tf32 };  .ctype = { .f32 };",
+           "  .shape = { .m16n16k16, .m8n32k16, .m32n8k16, .m16n16k8 };  .dtype = { .f32 };  .atype = { .bf16, .tf32 };  .btype = { .bf16, .tf32 };  "
+           ".ctype = { .f32 };",
            {7, 0, 80}, "bf16 and tf32 product of wmma fragments"),
-      wmma("wmma.mma.sync.aligned.alayout.blayout.shape.dtype.atype.btype.ctype{.rnd} d, a, b, c;  .alayout = { .row, .col };  .blayout = { .row, .col };"
+      wmma("wmma.mma.sync.aligned.alayout.blayout.shape.dtype.atype.btype.ctype{.rnd} d, a, b, c;  .alayout = { .row, .col };  .blayout = { .row, "
+           ".col };"
            "  .shape = { .m8n8k4 };  .dtype = { .f64 };  .atype = { .f64 };  .btype = { .f64 };  .ctype = { .f64 };  .rnd = { .rn, .rz, .rm, .rp };",
            {7, 0, 80}, "f64 product of wmma fragments"),
       wmma("wmma.mma.bitop.popc.sync.aligned.alayout.blayout.shape.dtype.atype.btype.ctype d, a, b, c;  .alayout = { .row };  .blayout = { .col };"
@@ -292,7 +327,8 @@ std::span<const InstDef> matrix_instructions() {
   static const std::vector<InstDef> table = [] {
     std::vector<InstDef> t = product_forms();
     const std::vector<InstDef> narrow = narrow_forms();
-    for (const auto& more : {std::span<const InstDef>(narrow), matrix_move_instructions(), wgmma_instructions()}) t.insert(t.end(), more.begin(), more.end());
+    for (const auto& more : {std::span<const InstDef>(narrow), matrix_move_instructions(), wgmma_instructions()})
+      t.insert(t.end(), more.begin(), more.end());
     return t;
   }();
   return table;

@@ -90,7 +90,8 @@ std::string bind_rows(Inst& inst, const Decoded& d, bool load) {
   }
   const int data = load ? 0 : 1;
   if (auto e = expect_address(inst, load ? 1 : 0); !e.empty()) return e;
-  if (inst.group(data).size() != inst.aux) return fmt::format("operand {} has {} registers, expected {}", data + 1, inst.group(data).size(), inst.aux);
+  if (inst.group(data).size() != inst.aux)
+    return fmt::format("operand {} has {} registers, expected {}", data + 1, inst.group(data).size(), inst.aux);
   for (const Operand& op : inst.group(data))
     if (op.kind == Operand::Kind::sink) return "'_' in a list of registers, expected registers";
   return expect_group(inst, data, d, 32, false, load);
@@ -320,14 +321,18 @@ std::string bind_wmma_move(Inst& inst, const Decoded& d, bool load) {
   const int data = load ? 0 : 1, address = load ? 1 : 0;
   if (auto e = expect_address(inst, address); !e.empty()) return e;
   const auto expected = static_cast<size_t>(plan->access.registers());
-  if (inst.group(data).size() != expected) return fmt::format("operand {} has {} registers, expected {}", data + 1, inst.group(data).size(), expected);
+  if (inst.group(data).size() != expected)
+    return fmt::format("operand {} has {} registers, expected {}", data + 1, inst.group(data).size(), expected);
   if (auto e = expect_group(inst, data, d, plan->access.register_bits(), false, load); !e.empty()) return e;
   if (inst.group_count > 2)
     if (auto e = expect_group(inst, 2, d, 32, false, false); !e.empty()) return e;
   inst.space = space_of(inst, d, address);
   const bool shared = inst.space == Space::shared;
-  inst.timing = load ? (!shared ? TimingClass::ldg : plan->ldmatrix.empty() ? TimingClass::lds : TimingClass::ldsm)
-                     : shared ? TimingClass::sts : TimingClass::stg;
+  inst.timing = load     ? (!shared                  ? TimingClass::ldg
+                            : plan->ldmatrix.empty() ? TimingClass::lds
+                                                     : TimingClass::ldsm)
+                : shared ? TimingClass::sts
+                         : TimingClass::stg;
   return {};
 }
 
@@ -343,41 +348,74 @@ constexpr std::string_view kShapes =
 std::span<const InstDef> matrix_move_instructions() {
   static const std::string load =
       "wmma.load.role.sync.aligned.layout.shape{.ss}.type r, [p]{, stride};  .role = { .a, .b, .c };"
-      "  .type = { .f16, .f32, .f64, .bf16, .tf32, .s8, .u8, .s4, .u4, .b1, .s32 };" + std::string(kShapes);
+      "  .type = { .f16, .f32, .f64, .bf16, .tf32, .s8, .u8, .s4, .u4, .b1, .s32 };" +
+      std::string(kShapes);
   static const std::string store =
-      "wmma.store.role.sync.aligned.layout.shape{.ss}.type [p], r{, stride};  .role = { .d };  .type = { .f16, .f32, .f64, .s32 };" + std::string(kShapes);
+      "wmma.store.role.sync.aligned.layout.shape{.ss}.type [p], r{, stride};  .role = { .d };  .type = { .f16, .f32, .f64, .s32 };" +
+      std::string(kShapes);
   static const std::vector<InstDef> table = {
-      {.base = "wmma", .syntax = load, .op = Op::wmma_load, .bind = &bind_wmma_load, .since = {6, 0, 70},
-       .manual = "Warp Level Matrix Multiply-Accumulate: wmma.load", .doc = "load a matrix fragment"},
-      {.base = "wmma", .syntax = store, .op = Op::wmma_store, .bind = &bind_wmma_store, .since = {6, 0, 70},
-       .manual = "Warp Level Matrix Multiply-Accumulate: wmma.store", .doc = "store a matrix fragment"},
+      {.base = "wmma",
+       .syntax = load,
+       .op = Op::wmma_load,
+       .bind = &bind_wmma_load,
+       .since = {6, 0, 70},
+       .manual = "Warp Level Matrix Multiply-Accumulate: wmma.load",
+       .doc = "load a matrix fragment"},
+      {.base = "wmma",
+       .syntax = store,
+       .op = Op::wmma_store,
+       .bind = &bind_wmma_store,
+       .since = {6, 0, 70},
+       .manual = "Warp Level Matrix Multiply-Accumulate: wmma.store",
+       .doc = "store a matrix fragment"},
       {.base = "ldmatrix",
        .syntax = "ldmatrix.sync.aligned.shape.num{.trans}{.ss}.type r, [p];  .shape = { .m8n8 };  .num = { .x1, .x2, .x4 };"
                  "  .ss = { .shared{::cta} };  .type = { .b16 };",
-       .op = Op::ldmatrix, .bind = &bind_ldmatrix, .since = {6, 5, 75}, .manual = "Warp Level Matrix Multiply-Accumulate: ldmatrix",
+       .op = Op::ldmatrix,
+       .bind = &bind_ldmatrix,
+       .since = {6, 5, 75},
+       .manual = "Warp Level Matrix Multiply-Accumulate: ldmatrix",
        .doc = "load 8x8 matrices of 16-bit elements from shared memory"},
       {.base = "ldmatrix",
        .syntax = "ldmatrix.sync.aligned.shape.num{.ss}.to.from r, [p];  .shape = { .m8n16 };  .num = { .x1, .x2, .x4 };  .ss = { .shared{::cta} };"
                  "  .to = { .b8x16 };  .from = { .b6x16_p32, .b4x16_p64 };",
-       .op = Op::ldmatrix, .bind = &bind_ldmatrix, .since = {8, 6, 100}, .manual = "Warp Level Matrix Multiply-Accumulate: ldmatrix",
+       .op = Op::ldmatrix,
+       .bind = &bind_ldmatrix,
+       .since = {8, 6, 100},
+       .manual = "Warp Level Matrix Multiply-Accumulate: ldmatrix",
        .doc = "load 8x16 matrices of 6- and 4-bit elements from shared memory into bytes"},
       {.base = "ldmatrix",
        .syntax = "ldmatrix.sync.aligned.shape.num.trans{.ss}.type r, [p];  ldmatrix.sync.aligned.shape.num.trans{.ss}.to.from r, [p];"
-                 "  .shape = { .m16n16 };  .num = { .x1, .x2 };  .ss = { .shared{::cta} };  .type = { .b8 };  .to = { .b8x16 };  .from = { .b6x16_p32, .b4x16_p64 };",
-       .op = Op::ldmatrix, .bind = &bind_ldmatrix, .since = {8, 6, 100}, .manual = "Warp Level Matrix Multiply-Accumulate: ldmatrix",
+                 "  .shape = { .m16n16 };  .num = { .x1, .x2 };  .ss = { .shared{::cta} };  .type = { .b8 };  .to = { .b8x16 };  .from = { "
+                 ".b6x16_p32, .b4x16_p64 };",
+       .op = Op::ldmatrix,
+       .bind = &bind_ldmatrix,
+       .since = {8, 6, 100},
+       .manual = "Warp Level Matrix Multiply-Accumulate: ldmatrix",
        .doc = "load transposed 16x16 matrices of 8-, 6- and 4-bit elements from shared memory into bytes"},
       {.base = "stmatrix",
        .syntax = "stmatrix.sync.aligned.shape.num.trans{.ss}.type [p], r;  .shape = { .m16n8 };  .num = { .x1, .x2, .x4 };  .ss = { .shared{::cta} };"
                  "  .type = { .b8 };",
-       .op = Op::stmatrix, .bind = &bind_stmatrix, .since = {8, 6, 100}, .manual = "Warp Level Matrix Multiply-Accumulate: stmatrix",
+       .op = Op::stmatrix,
+       .bind = &bind_stmatrix,
+       .since = {8, 6, 100},
+       .manual = "Warp Level Matrix Multiply-Accumulate: stmatrix",
        .doc = "store 16x8 matrices of bytes to shared memory, by columns"},
       {.base = "stmatrix",
        .syntax = "stmatrix.sync.aligned.shape.num{.trans}{.ss}.type [p], r;  .shape = { .m8n8 };  .num = { .x1, .x2, .x4 };"
                  "  .ss = { .shared{::cta} };  .type = { .b16 };",
-       .op = Op::stmatrix, .bind = &bind_stmatrix, .since = {7, 8, 90}, .manual = "Warp Level Matrix Multiply-Accumulate: stmatrix",
+       .op = Op::stmatrix,
+       .bind = &bind_stmatrix,
+       .since = {7, 8, 90},
+       .manual = "Warp Level Matrix Multiply-Accumulate: stmatrix",
        .doc = "store 8x8 matrices of 16-bit elements to shared memory"},
-      {.base = "movmatrix", .syntax = "movmatrix.sync.aligned.m8n8.trans.b16 d, a;", .op = Op::movmatrix, .bind = &bind_movmatrix,
-       .since = {7, 8, 75}, .manual = "Warp Level Matrix Multiply-Accumulate: movmatrix", .doc = "transpose an 8x8 matrix in registers"},
+      {.base = "movmatrix",
+       .syntax = "movmatrix.sync.aligned.m8n8.trans.b16 d, a;",
+       .op = Op::movmatrix,
+       .bind = &bind_movmatrix,
+       .since = {7, 8, 75},
+       .manual = "Warp Level Matrix Multiply-Accumulate: movmatrix",
+       .doc = "transpose an 8x8 matrix in registers"},
   };
   return table;
 }

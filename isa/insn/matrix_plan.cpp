@@ -24,7 +24,8 @@ std::string key_of(const MmaDesc& d) {
 }
 
 auto order_of(const MmaDesc& d) {
-  return std::tuple(d.family, d.shape.m, d.shape.n, d.shape.k, d.a_order, d.b_order, d.a, d.b, d.c, d.d, d.satfinite, d.bit_op, d.selector, d.scale, d.scales);
+  return std::tuple(d.family, d.shape.m, d.shape.n, d.shape.k, d.a_order, d.b_order, d.a, d.b, d.c, d.d, d.satfinite, d.bit_op, d.selector, d.scale,
+                    d.scales);
 }
 
 struct Less {

@@ -59,7 +59,9 @@ TEST(Stmatrix, IsTheReverse) {
 TEST(Ldmatrix, MisalignedRowIsLocated) {
   PtxHarness h;
   h.dynamic_smem = 1024;
-  h.run("mad.lo.u32 %r1, %tid_x, 16, 0; setp.eq.u32 %p1, %tid_x, 9; @%p1 add.u32 %r1, %r1, 8; ldmatrix.sync.aligned.m8n8.x2.shared.b16 {%r2, %r3}, [%r1];");
+  h.run(
+      "mad.lo.u32 %r1, %tid_x, 16, 0; setp.eq.u32 %p1, %tid_x, 9; @%p1 add.u32 %r1, %r1, 8; ldmatrix.sync.aligned.m8n8.x2.shared.b16 {%r2, %r3}, "
+      "[%r1];");
   ASSERT_FALSE(h.ok());
   EXPECT_EQ(h.diags.all()[0].kind, "misaligned");
   EXPECT_NE(h.messages().find("lane 9"), std::string::npos) << h.messages();
@@ -106,7 +108,8 @@ TEST(MmaSp, MetadataAndSelectorReachTheProduct) {
         mov.u32 %r4, {:#x}; mov.f32 %f1, 0f00000000;
         mma.sp::ordered_metadata.sync.aligned.m16n8k32.row.col.f32.f16.f16.f32 {{%f3, %f4, %f5, %f6}}, {{%r2, %r2, %r2, %r2}},
           {{%r3, %r3, %r3, %r3}}, {{%f1, %f1, %f1, %f1}}, %r4, {};
-        st.global.v4.f32 [%out], {{%f3, %f4, %f5, %f6}};)", high ? 0xeeeeeeeeu : 0x44444444u, selector));
+        st.global.v4.f32 [%out], {{%f3, %f4, %f5, %f6}};)",
+                        high ? 0xeeeeeeeeu : 0x44444444u, selector));
       ASSERT_TRUE(h.ok()) << h.messages();
       for (uint32_t t = 0; t < 32; ++t)
         for (size_t w = 0; w < 4; ++w) EXPECT_EQ(std::bit_cast<float>(h.at(t, w)), high ? 48.0f : 16.0f);

@@ -16,7 +16,8 @@ template <class F>
 void for_mbarriers(ExecContext& ctx, const Inst& inst, int group, uint32_t mask, AccessKind kind, F&& f) {
   for_spaces(ctx, inst.operand(group), inst.space, mask, [&](Space space, uint32_t lanes, const uint64_t* address) {
     if (space != Space::shared) {
-      ctx.fault("illegal-instruction", std::countr_zero(lanes), address[std::countr_zero(lanes)], "an mbarrier lies in shared memory, but the address does not");
+      ctx.fault("illegal-instruction", std::countr_zero(lanes), address[std::countr_zero(lanes)],
+                "an mbarrier lies in shared memory, but the address does not");
       return;
     }
     Located at;
@@ -72,7 +73,8 @@ void run_tx(ExecContext& ctx, const Inst& inst, uint32_t mask) {
   for_mbarriers(ctx, inst, 0, mask, AccessKind::atomic, [&](int l, uint32_t offset, bool remote) {
     const uint32_t bytes = ctx.src<uint32_t>(inst.operand(1))[l];
     if (remote) return send(ctx, {.kind = RemoteOp::Kind::mbarrier_tx, .expect_tx = !completes, .bytes = bytes}, offset);
-    report(ctx, l, offset, completes ? ctx.mbarriers->complete(offset, bytes, source(ctx, inst)) : ctx.mbarriers->expect(offset, bytes, source(ctx, inst)));
+    report(ctx, l, offset,
+           completes ? ctx.mbarriers->complete(offset, bytes, source(ctx, inst)) : ctx.mbarriers->expect(offset, bytes, source(ctx, inst)));
   });
   ctx.fx.issued |= Effects::kMbarrier;
 }
@@ -90,8 +92,12 @@ void run_arrive(ExecContext& ctx, const Inst& inst, uint32_t mask) {
     if (remote && wants_state)
       return ctx.fault("barrier-misuse", l, offset, "mbarrier.arrive on another CTA's barrier gives no state, expected '_' as destination");
     if (remote)
-      return send(ctx, {.kind = RemoteOp::Kind::mbarrier_arrive, .expect_tx = expects, .drop = drop, .count = expects ? 1 : third, .bytes = expects ? third : 0}, offset);
-    const MbarrierArrival arrival{.count = expects ? 1 : third, .expect_bytes = expects ? third : 0, .drop = drop, .no_complete = (inst.flags & kNoComplete) != 0};
+      return send(
+          ctx,
+          {.kind = RemoteOp::Kind::mbarrier_arrive, .expect_tx = expects, .drop = drop, .count = expects ? 1 : third, .bytes = expects ? third : 0},
+          offset);
+    const MbarrierArrival arrival{
+        .count = expects ? 1 : third, .expect_bytes = expects ? third : 0, .drop = drop, .no_complete = (inst.flags & kNoComplete) != 0};
     report(ctx, l, offset, ctx.mbarriers->arrive(offset, arrival, source(ctx, inst), &state[l]));
   });
   ctx.fx.issued |= Effects::kMbarrier;
@@ -108,8 +114,9 @@ void note_stale(ExecContext& ctx, const Inst& inst, uint32_t offset, bool parity
   const uint32_t index = ctx.index_of(inst);
   const MbarrierUnit::Record& record = *ctx.mbarriers->find(offset);
   ctx.find({kStalePhase, index, ctx.warp_index, HazardFinding::kNone, 0, offset,
-            fmt::format("passes at once on parity {}: phase {} of the mbarrier ended long ago and this warp has waited for it already; phase {} is under way with {} bytes in flight", parity ? 1 : 0,
-                        record.phase - 1, record.phase, record.in_flight)});
+            fmt::format("passes at once on parity {}: phase {} of the mbarrier ended long ago and this warp has waited for it already; phase {} is "
+                        "under way with {} bytes in flight",
+                        parity ? 1 : 0, record.phase - 1, record.phase, record.in_flight)});
 }
 
 void run_wait(ExecContext& ctx, const Inst& inst, uint32_t mask) {
@@ -120,8 +127,8 @@ void run_wait(ExecContext& ctx, const Inst& inst, uint32_t mask) {
   for_mbarriers(ctx, inst, 1, mask, AccessKind::load, [&](int l, uint32_t offset, bool remote) {
     if (refuse_remote(ctx, l, offset, remote, inst.flags & kSuspends ? "mbarrier.try_wait" : "mbarrier.test_wait")) return;
     if (auto e = ctx.mbarriers->check(offset, source(ctx, inst))) return report(ctx, l, offset, std::move(e));
-    const bool parity = inst.flags & kParity ? (ctx.src<uint32_t>(inst.operand(2))[l] & 1) != 0
-                                             : Mbarrier::decode(ctx.src<uint64_t>(inst.operand(2))[l]).phase;
+    const bool parity =
+        inst.flags & kParity ? (ctx.src<uint32_t>(inst.operand(2))[l] & 1) != 0 : Mbarrier::decode(ctx.src<uint64_t>(inst.operand(2))[l]).phase;
     if (first_offset == ~0u) first_offset = offset, first_parity = parity;
     same = same && offset == first_offset && parity == first_parity;
     // The phase asked about is over when the current one has another parity.
@@ -168,7 +175,10 @@ std::string bind_mbarrier(Inst& inst, const Decoded& d) {
     case Op::mbarrier_init: inst.exec = &run_init; return address_and_u32(0);
     case Op::mbarrier_inval: inst.exec = &run_inval; return address_and_u32(0);
     case Op::mbarrier_expect_tx: inst.exec = &run_tx; return address_and_u32(0);
-    case Op::mbarrier_complete_tx: inst.exec = &run_tx; inst.flags = 1; return address_and_u32(0);
+    case Op::mbarrier_complete_tx:
+      inst.exec = &run_tx;
+      inst.flags = 1;
+      return address_and_u32(0);
     case Op::mbarrier_arrive:
     case Op::mbarrier_arrive_drop:
       inst.exec = &run_arrive;
@@ -209,29 +219,75 @@ std::span<const InstDef> mbarrier_instructions() {
       "mbarrier.arrive_drop.expect_tx{.sem.scope}{.ss}.b64 state, [addr], tx_count;\n\n"
       "mbarrier.arrive_drop.noComplete{.sem.scope}{.ss}.b64 state, [addr], count;");
   static const std::string test_wait = with_sets(
-      "mbarrier.test_wait{.sem.scope}{.ss}.b64 waitComplete, [addr], state;\n\nmbarrier.test_wait.parity{.sem.scope}{.ss}.b64 waitComplete, [addr], phaseParity;");
+      "mbarrier.test_wait{.sem.scope}{.ss}.b64 waitComplete, [addr], state;\n\nmbarrier.test_wait.parity{.sem.scope}{.ss}.b64 waitComplete, [addr], "
+      "phaseParity;");
   static const std::string try_wait = with_sets(
       "mbarrier.try_wait{.sem.scope}{.ss}.b64 waitComplete, [addr], state{, suspendTimeHint};\n\n"
       "mbarrier.try_wait.parity{.sem.scope}{.ss}.b64 waitComplete, [addr], phaseParity{, suspendTimeHint};");
   static const std::vector<InstDef> table = {
-      {.base = "mbarrier", .syntax = init, .op = Op::mbarrier_init, .bind = &bind_mbarrier, .since = {7, 0, 80},
-       .manual = "Synchronization: mbarrier.init", .doc = "start an mbarrier object"},
-      {.base = "mbarrier", .syntax = inval, .op = Op::mbarrier_inval, .bind = &bind_mbarrier, .since = {7, 0, 80},
-       .manual = "Synchronization: mbarrier.inval", .doc = "end an mbarrier object"},
-      {.base = "mbarrier", .syntax = expect_tx, .op = Op::mbarrier_expect_tx, .bind = &bind_mbarrier, .since = {8, 0, 90},
-       .manual = "Synchronization: mbarrier.expect_tx", .doc = "expect bytes in the current phase"},
-      {.base = "mbarrier", .syntax = complete_tx, .op = Op::mbarrier_complete_tx, .bind = &bind_mbarrier, .since = {8, 0, 90},
-       .manual = "Synchronization: mbarrier.complete_tx", .doc = "report bytes as done"},
-      {.base = "mbarrier", .syntax = arrive, .op = Op::mbarrier_arrive, .bind = &bind_mbarrier, .since = {7, 0, 80},
-       .manual = "Synchronization: mbarrier.arrive", .doc = "arrive; the state tells the phase"},
-      {.base = "mbarrier", .syntax = drop, .op = Op::mbarrier_arrive_drop, .bind = &bind_mbarrier, .since = {7, 0, 80},
-       .manual = "Synchronization: mbarrier.arrive_drop", .doc = "arrive and take no part in later phases"},
-      {.base = "mbarrier", .syntax = test_wait, .op = Op::mbarrier_test_wait, .bind = &bind_mbarrier, .since = {7, 0, 80},
-       .manual = "Synchronization: mbarrier.test_wait", .doc = "is the phase over"},
-      {.base = "mbarrier", .syntax = try_wait, .op = Op::mbarrier_try_wait, .bind = &bind_mbarrier, .since = {7, 8, 90},
-       .manual = "Synchronization: mbarrier.try_wait", .doc = "is the phase over; the hardware may suspend the thread"},
-      {.base = "mbarrier", .syntax = "mbarrier.pending_count.b64 count, state;", .op = Op::mbarrier_pending_count, .bind = &bind_mbarrier,
-       .since = {7, 0, 80}, .manual = "Synchronization: mbarrier.pending_count", .doc = "arrivals missing in a state"},
+      {.base = "mbarrier",
+       .syntax = init,
+       .op = Op::mbarrier_init,
+       .bind = &bind_mbarrier,
+       .since = {7, 0, 80},
+       .manual = "Synchronization: mbarrier.init",
+       .doc = "start an mbarrier object"},
+      {.base = "mbarrier",
+       .syntax = inval,
+       .op = Op::mbarrier_inval,
+       .bind = &bind_mbarrier,
+       .since = {7, 0, 80},
+       .manual = "Synchronization: mbarrier.inval",
+       .doc = "end an mbarrier object"},
+      {.base = "mbarrier",
+       .syntax = expect_tx,
+       .op = Op::mbarrier_expect_tx,
+       .bind = &bind_mbarrier,
+       .since = {8, 0, 90},
+       .manual = "Synchronization: mbarrier.expect_tx",
+       .doc = "expect bytes in the current phase"},
+      {.base = "mbarrier",
+       .syntax = complete_tx,
+       .op = Op::mbarrier_complete_tx,
+       .bind = &bind_mbarrier,
+       .since = {8, 0, 90},
+       .manual = "Synchronization: mbarrier.complete_tx",
+       .doc = "report bytes as done"},
+      {.base = "mbarrier",
+       .syntax = arrive,
+       .op = Op::mbarrier_arrive,
+       .bind = &bind_mbarrier,
+       .since = {7, 0, 80},
+       .manual = "Synchronization: mbarrier.arrive",
+       .doc = "arrive; the state tells the phase"},
+      {.base = "mbarrier",
+       .syntax = drop,
+       .op = Op::mbarrier_arrive_drop,
+       .bind = &bind_mbarrier,
+       .since = {7, 0, 80},
+       .manual = "Synchronization: mbarrier.arrive_drop",
+       .doc = "arrive and take no part in later phases"},
+      {.base = "mbarrier",
+       .syntax = test_wait,
+       .op = Op::mbarrier_test_wait,
+       .bind = &bind_mbarrier,
+       .since = {7, 0, 80},
+       .manual = "Synchronization: mbarrier.test_wait",
+       .doc = "is the phase over"},
+      {.base = "mbarrier",
+       .syntax = try_wait,
+       .op = Op::mbarrier_try_wait,
+       .bind = &bind_mbarrier,
+       .since = {7, 8, 90},
+       .manual = "Synchronization: mbarrier.try_wait",
+       .doc = "is the phase over; the hardware may suspend the thread"},
+      {.base = "mbarrier",
+       .syntax = "mbarrier.pending_count.b64 count, state;",
+       .op = Op::mbarrier_pending_count,
+       .bind = &bind_mbarrier,
+       .since = {7, 0, 80},
+       .manual = "Synchronization: mbarrier.pending_count",
+       .doc = "arrivals missing in a state"},
   };
   return table;
 }

@@ -73,7 +73,8 @@ void run_st(ExecContext& ctx, const Inst& inst, uint32_t mask) {
   const auto total = static_cast<uint32_t>(B * src.size());
   for_spaces(ctx, inst.operand(0), inst.space, mask, [&](Space space, uint32_t lanes, const uint64_t* address) {
     if (space == Space::param || space == Space::constant) {
-      ctx.fault("illegal-instruction", std::countr_zero(lanes), address[std::countr_zero(lanes)], fmt::format("store to read-only {} memory", name(space)));
+      ctx.fault("illegal-instruction", std::countr_zero(lanes), address[std::countr_zero(lanes)],
+                fmt::format("store to read-only {} memory", name(space)));
       return;
     }
     Located at;
@@ -114,7 +115,9 @@ std::string check_vector(const Inst& inst, int group, const Decoded& d, int byte
   const size_t count = vec.empty() ? 1 : static_cast<size_t>(vec[1] - '0');
   if (inst.group(group).size() != count) return fmt::format("operand {} has {} elements, expected {}", group + 1, inst.group(group).size(), count);
   const size_t most = d.module && d.module->sm < 100 ? 16 : 32;
-  if (static_cast<size_t>(bytes) * count > most) return fmt::format(".{} of {} bytes is {} bytes, expected at most {} on sm_{}", vec, bytes, bytes * static_cast<int>(count), most, d.module ? d.module->sm : 0);
+  if (static_cast<size_t>(bytes) * count > most)
+    return fmt::format(".{} of {} bytes is {} bytes, expected at most {} on sm_{}", vec, bytes, bytes * static_cast<int>(count), most,
+                       d.module ? d.module->sm : 0);
   return {};
 }
 
@@ -132,8 +135,10 @@ std::string bind_ld(Inst& inst, const Decoded& d) {
   inst.flags = (is_signed(inst.type) ? kSignExtend : 0) | (bypass ? kBypassL1 : 0);
   inst.exec = ld_exec(width / 8);
   switch (inst.space) {
-    case Space::param: case Space::constant: inst.timing = TimingClass::ldc; break;
-    case Space::shared: case Space::shared_cluster: inst.timing = TimingClass::lds; break;
+    case Space::param:
+    case Space::constant: inst.timing = TimingClass::ldc; break;
+    case Space::shared:
+    case Space::shared_cluster: inst.timing = TimingClass::lds; break;
     case Space::local: inst.timing = TimingClass::ldl; break;
     default: inst.timing = TimingClass::ldg; break;
   }
@@ -157,7 +162,8 @@ std::string bind_st(Inst& inst, const Decoded& d) {
   if (inst.space == Space::param || inst.space == Space::constant) return fmt::format(".{} cannot be written by a kernel", name(inst.space));
   inst.exec = st_exec(width / 8);
   switch (inst.space) {
-    case Space::shared: case Space::shared_cluster: inst.timing = TimingClass::sts; break;
+    case Space::shared:
+    case Space::shared_cluster: inst.timing = TimingClass::sts; break;
     case Space::local: inst.timing = TimingClass::stl; break;
     default: inst.timing = TimingClass::stg; break;
   }
@@ -228,8 +234,8 @@ std::string bind_fence(Inst& inst, const Decoded& d) {
     if (d.value("proxykind") != "async.global") inst.exec = &run_proxy_fence;
     return {};
   }
-  inst.timing = d.has("cta") || d.has("mbarrier_init") || d.has("proxy") || d.value("proxykind") != "" ? TimingClass::membar_cta
-                                                                                                       : TimingClass::membar_gl;
+  inst.timing =
+      d.has("cta") || d.has("mbarrier_init") || d.has("proxy") || d.value("proxykind") != "" ? TimingClass::membar_cta : TimingClass::membar_gl;
   return {};
 }
 
@@ -242,15 +248,19 @@ std::string bind_membar(Inst& inst, const Decoded& d) {
 
 constexpr std::string_view kLd =
     "ld{.weak}{.ss}{.cop}{.level::cache_hint}{.level::prefetch_size}{.vec}.type d, [a]{, cache-policy};\n\n"
-    "ld{.weak}{.ss}{.level1::eviction_priority}{.level2::eviction_priority}{.level::cache_hint}{.level::prefetch_size}{.vec}.type d, [a]{, cache-policy};\n\n"
+    "ld{.weak}{.ss}{.level1::eviction_priority}{.level2::eviction_priority}{.level::cache_hint}{.level::prefetch_size}{.vec}.type d, [a]{, "
+    "cache-policy};\n\n"
     "ld.volatile{.ss}{.level::prefetch_size}{.vec}.type d, [a];\n\n"
-    "ld.relaxed.scope{.ss}{.level1::eviction_priority}{.level2::eviction_priority}{.level::cache_hint}{.level::prefetch_size}{.vec}.type d, [a]{, cache-policy};\n\n"
-    "ld.acquire.scope{.ss}{.level1::eviction_priority}{.level2::eviction_priority}{.level::cache_hint}{.level::prefetch_size}{.vec}.type d, [a]{, cache-policy};\n\n"
+    "ld.relaxed.scope{.ss}{.level1::eviction_priority}{.level2::eviction_priority}{.level::cache_hint}{.level::prefetch_size}{.vec}.type d, [a]{, "
+    "cache-policy};\n\n"
+    "ld.acquire.scope{.ss}{.level1::eviction_priority}{.level2::eviction_priority}{.level::cache_hint}{.level::prefetch_size}{.vec}.type d, [a]{, "
+    "cache-policy};\n\n"
     "ld{.ss}.acquire.scope{.vec}.type d, [a];\n\n"
     "ld{.ss}.relaxed.scope{.vec}.type d, [a];\n\n"
     "ld.mmio.relaxed.sys{.global}.type d, [a];\n\n"
     "ld.global{.cop}.nc{.level::cache_hint}{.level::prefetch_size}{.vec}.type d, [a]{, cache-policy};\n\n"
-    "ld.global.nc{.level1::eviction_priority}{.level2::eviction_priority}{.level::cache_hint}{.level::prefetch_size}{.vec}.type d, [a]{, cache-policy};"
+    "ld.global.nc{.level1::eviction_priority}{.level2::eviction_priority}{.level::cache_hint}{.level::prefetch_size}{.vec}.type d, [a]{, "
+    "cache-policy};"
     "  .ss = { .const, .global, .local, .param, .param::entry, .param::func, .shared, .shared::cta, .shared::cluster };"
     "  .cop = { .ca, .cg, .cs, .lu, .cv };"
     "  .level1::eviction_priority = { .L1::evict_normal, .L1::evict_unchanged, .L1::evict_first, .L1::evict_last, .L1::no_allocate };"
@@ -297,42 +307,99 @@ std::span<const InstDef> memory_instructions() {
   static const std::string ld_v8 = with_v8(kLd), st_v8 = with_v8(kSt);
   static const std::vector<InstDef> table = [] {
     std::vector<InstDef> t = {
-        {.base = "ld", .syntax = kLd, .op = Op::ld, .bind = &bind_ld, .since = {1, 0, 0}, .manual = "Data Movement: ld",
+        {.base = "ld",
+         .syntax = kLd,
+         .op = Op::ld,
+         .bind = &bind_ld,
+         .since = {1, 0, 0},
+         .manual = "Data Movement: ld",
          .doc = "load; narrower values are extended to the register"},
-        {.base = "ld", .syntax = ld_v8, .op = Op::ld, .bind = &bind_ld, .since = {8, 8, 100}, .manual = "Data Movement: ld", .doc = "load of 32 bytes a lane"},
-        {.base = "st", .syntax = st_v8, .op = Op::st, .bind = &bind_st, .since = {8, 8, 100}, .manual = "Data Movement: st", .doc = "store of 32 bytes a lane"},
-        {.base = "ldu", .syntax = "ldu{.ss}.type d, [a];\n\nldu{.ss}.vec.type d, [a];  .ss = { .global };  .vec = { .v2, .v4 };"
-                                  "  .type = { .b8, .b16, .b32, .b64, .b128, .u8, .u16, .u32, .u64, .s8, .s16, .s32, .s64, .f32, .f64 };",
-         .op = Op::ldu, .bind = &bind_ldu, .since = {2, 0, 0}, .manual = "Data Movement: ldu", .doc = "load of read-only data, the same in all lanes"},
+        {.base = "ld",
+         .syntax = ld_v8,
+         .op = Op::ld,
+         .bind = &bind_ld,
+         .since = {8, 8, 100},
+         .manual = "Data Movement: ld",
+         .doc = "load of 32 bytes a lane"},
+        {.base = "st",
+         .syntax = st_v8,
+         .op = Op::st,
+         .bind = &bind_st,
+         .since = {8, 8, 100},
+         .manual = "Data Movement: st",
+         .doc = "store of 32 bytes a lane"},
+        {.base = "ldu",
+         .syntax = "ldu{.ss}.type d, [a];\n\nldu{.ss}.vec.type d, [a];  .ss = { .global };  .vec = { .v2, .v4 };"
+                   "  .type = { .b8, .b16, .b32, .b64, .b128, .u8, .u16, .u32, .u64, .s8, .s16, .s32, .s64, .f32, .f64 };",
+         .op = Op::ldu,
+         .bind = &bind_ldu,
+         .since = {2, 0, 0},
+         .manual = "Data Movement: ldu",
+         .doc = "load of read-only data, the same in all lanes"},
         {.base = "st", .syntax = kSt, .op = Op::st, .bind = &bind_st, .since = {1, 0, 0}, .manual = "Data Movement: st", .doc = "store"},
-        {.base = "prefetch", .syntax = "prefetch{.ss}.level [a];\n\nprefetch.global.level::eviction_priority [a];\n\nprefetch{.tensormap_space}.tensormap [a];"
-                                       "  .ss = { .global, .local };  .level = { .L1, .L2 };"
-                                       "  .level::eviction_priority = { .L2::evict_last, .L2::evict_normal };  .tensormap_space = { .const, .param };",
-         .op = Op::prefetch, .bind = &bind_prefetch, .since = {2, 0, 0}, .manual = "Data Movement: prefetch", .doc = "bring a line into a cache"},
-        {.base = "prefetchu", .syntax = "prefetchu.L1 [a];", .op = Op::prefetchu, .bind = &bind_prefetch, .since = {2, 0, 0},
-         .manual = "Data Movement: prefetchu", .doc = "bring a line into the uniform cache"},
-        {.base = "applypriority", .syntax = "applypriority{.ss}.level::eviction_priority [a], size;  .ss = { .global };"
-                                            "  .level::eviction_priority = { .L2::evict_normal };",
-         .op = Op::applypriority, .bind = &bind_hint, .since = {7, 4, 80}, .manual = "Data Movement: applypriority", .doc = "change the eviction priority of a line"},
-        {.base = "discard", .syntax = "discard{.ss}.level [a], size;  .ss = { .global };  .level = { .L2 };", .op = Op::discard,
-         .bind = &bind_hint, .since = {7, 4, 80}, .manual = "Data Movement: discard", .doc = "drop a line without writing it back"},
+        {.base = "prefetch",
+         .syntax = "prefetch{.ss}.level [a];\n\nprefetch.global.level::eviction_priority [a];\n\nprefetch{.tensormap_space}.tensormap [a];"
+                   "  .ss = { .global, .local };  .level = { .L1, .L2 };"
+                   "  .level::eviction_priority = { .L2::evict_last, .L2::evict_normal };  .tensormap_space = { .const, .param };",
+         .op = Op::prefetch,
+         .bind = &bind_prefetch,
+         .since = {2, 0, 0},
+         .manual = "Data Movement: prefetch",
+         .doc = "bring a line into a cache"},
+        {.base = "prefetchu",
+         .syntax = "prefetchu.L1 [a];",
+         .op = Op::prefetchu,
+         .bind = &bind_prefetch,
+         .since = {2, 0, 0},
+         .manual = "Data Movement: prefetchu",
+         .doc = "bring a line into the uniform cache"},
+        {.base = "applypriority",
+         .syntax = "applypriority{.ss}.level::eviction_priority [a], size;  .ss = { .global };"
+                   "  .level::eviction_priority = { .L2::evict_normal };",
+         .op = Op::applypriority,
+         .bind = &bind_hint,
+         .since = {7, 4, 80},
+         .manual = "Data Movement: applypriority",
+         .doc = "change the eviction priority of a line"},
+        {.base = "discard",
+         .syntax = "discard{.ss}.level [a], size;  .ss = { .global };  .level = { .L2 };",
+         .op = Op::discard,
+         .bind = &bind_hint,
+         .since = {7, 4, 80},
+         .manual = "Data Movement: discard",
+         .doc = "drop a line without writing it back"},
         {.base = "createpolicy",
-         .syntax = "createpolicy.range{.global}.level::primary_priority{.level::secondary_priority}.b64 cache-policy, [a], primary-size, total-size;\n\n"
-                   "createpolicy.fractional.level::primary_priority{.level::secondary_priority}.b64 cache-policy{, fraction};\n\n"
-                   "createpolicy.cvt.L2.b64 cache-policy, access-property;"
-                   "  .level::primary_priority = { .L2::evict_last, .L2::evict_normal, .L2::evict_first, .L2::evict_unchanged };"
-                   "  .level::secondary_priority = { .L2::evict_first, .L2::evict_unchanged };",
-         .op = Op::createpolicy, .bind = &bind_createpolicy, .since = {7, 4, 80}, .manual = "Data Movement: createpolicy", .doc = "make a cache eviction policy (a hint)"},
-        {.base = "membar", .syntax = "membar.level;\n\nmembar.proxy.proxykind;  .level = { .cta, .gl, .sys };  .proxykind = { .alias };",
-         .op = Op::membar, .bind = &bind_membar, .since = {1, 4, 0}, .manual = "Synchronization: membar", .doc = "memory barrier"},
+         .syntax =
+             "createpolicy.range{.global}.level::primary_priority{.level::secondary_priority}.b64 cache-policy, [a], primary-size, total-size;\n\n"
+             "createpolicy.fractional.level::primary_priority{.level::secondary_priority}.b64 cache-policy{, fraction};\n\n"
+             "createpolicy.cvt.L2.b64 cache-policy, access-property;"
+             "  .level::primary_priority = { .L2::evict_last, .L2::evict_normal, .L2::evict_first, .L2::evict_unchanged };"
+             "  .level::secondary_priority = { .L2::evict_first, .L2::evict_unchanged };",
+         .op = Op::createpolicy,
+         .bind = &bind_createpolicy,
+         .since = {7, 4, 80},
+         .manual = "Data Movement: createpolicy",
+         .doc = "make a cache eviction policy (a hint)"},
+        {.base = "membar",
+         .syntax = "membar.level;\n\nmembar.proxy.proxykind;  .level = { .cta, .gl, .sys };  .proxykind = { .alias };",
+         .op = Op::membar,
+         .bind = &bind_membar,
+         .since = {1, 4, 0},
+         .manual = "Synchronization: membar",
+         .doc = "memory barrier"},
         {.base = "fence",
-         .syntax = "fence{.sem}.scope;\n\nfence.acquire.sync_restrict::shared::cluster.cluster;\n\nfence.release.sync_restrict::shared::cta.cluster;\n\n"
-                   "fence.op_restrict.release.cluster;\n\nfence.proxy.proxykind;\n\nfence.proxy.to_proxykind::from_proxykind.release.scope;\n\n"
-                   "fence.proxy.to_proxykind::from_proxykind.acquire.scope [addr], size;"
-                   "  .sem = { .sc, .acq_rel, .acquire, .release };  .scope = { .cta, .cluster, .gpu, .sys };  .op_restrict = { .mbarrier_init };"
-                   "  .proxykind = { .alias, .async, .async.global, .async.shared::cta, .async.shared::cluster };"
-                   "  .to_proxykind::from_proxykind = { .tensormap::generic };",
-         .op = Op::fence, .bind = &bind_fence, .since = {6, 0, 70}, .manual = "Synchronization: fence", .doc = "memory fence"},
+         .syntax =
+             "fence{.sem}.scope;\n\nfence.acquire.sync_restrict::shared::cluster.cluster;\n\nfence.release.sync_restrict::shared::cta.cluster;\n\n"
+             "fence.op_restrict.release.cluster;\n\nfence.proxy.proxykind;\n\nfence.proxy.to_proxykind::from_proxykind.release.scope;\n\n"
+             "fence.proxy.to_proxykind::from_proxykind.acquire.scope [addr], size;"
+             "  .sem = { .sc, .acq_rel, .acquire, .release };  .scope = { .cta, .cluster, .gpu, .sys };  .op_restrict = { .mbarrier_init };"
+             "  .proxykind = { .alias, .async, .async.global, .async.shared::cta, .async.shared::cluster };"
+             "  .to_proxykind::from_proxykind = { .tensormap::generic };",
+         .op = Op::fence,
+         .bind = &bind_fence,
+         .since = {6, 0, 70},
+         .manual = "Synchronization: fence",
+         .doc = "memory fence"},
     };
     for (const InstDef& def : atomic_instructions()) t.push_back(def);
     return t;

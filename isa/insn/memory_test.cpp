@@ -75,7 +75,7 @@ TEST(Atom, IntegerOperations) {
   EXPECT_EQ(h.in[1], 0u);
   EXPECT_EQ(h.in[2], 0u);
   EXPECT_EQ(h.in[3], 31u);
-  EXPECT_EQ(h.in[4], 7u);   // 5, then 32 increments modulo 10: 37 mod 10
+  EXPECT_EQ(h.in[4], 7u);  // 5, then 32 increments modulo 10: 37 mod 10
   EXPECT_EQ(h.in[5], 0xf0f1u);
   EXPECT_EQ(h.in[6], 0x0f0fu);
   EXPECT_EQ(h.in[7], 31u);

@@ -122,7 +122,8 @@ void run_mov_dynamic(ExecContext& ctx, const Inst& inst, uint32_t mask) {
 std::string bind_mov_vector(Inst& inst, const Decoded& d, int width) {
   const auto dst = inst.group(0), src = inst.group(1);
   const int d_bits = width / static_cast<int>(dst.size()), a_bits = width / static_cast<int>(src.size());
-  if (dst.size() > 4 || src.size() > 4 || d_bits % 8 || a_bits % 8) return fmt::format("a vector of {} elements cannot make {} bits", std::max(dst.size(), src.size()), width);
+  if (dst.size() > 4 || src.size() > 4 || d_bits % 8 || a_bits % 8)
+    return fmt::format("a vector of {} elements cannot make {} bits", std::max(dst.size(), src.size()), width);
   // A register may be wider than its element (16 bits live in 32-bit slots), not narrower.
   if (auto e = expect_group(inst, 0, d, d_bits, false, true); !e.empty()) return e;
   for (const Operand& op : src)
@@ -225,7 +226,8 @@ std::string bind_prmt(Inst& inst, const Decoded& d) {
 
 uint64_t window_of(Space space) {
   switch (space) {
-    case Space::shared: case Space::shared_cluster: return kSharedWindow;
+    case Space::shared:
+    case Space::shared_cluster: return kSharedWindow;
     case Space::local: return kLocalWindow;
     case Space::param: return kParamWindow;
     case Space::constant: return kConstantWindow;
@@ -303,14 +305,34 @@ std::span<const InstDef> move_instructions() {
   static const std::string isspacep = "isspacep.ss p, a;" + std::string(kSpaces);
   static const std::vector<InstDef> table = [] {
     std::vector<InstDef> t = {
-        {.base = "mov", .syntax = kMov, .op = Op::mov, .bind = &bind_mov, .since = {1, 0, 0}, .manual = "Data Movement: mov",
+        {.base = "mov",
+         .syntax = kMov,
+         .op = Op::mov,
+         .bind = &bind_mov,
+         .since = {1, 0, 0},
+         .manual = "Data Movement: mov",
          .doc = "copy; pack and unpack of vectors; special registers; addresses of variables"},
-        {.base = "prmt", .syntax = "prmt.b32{.mode} d, a, b, c;  .mode = { .f4e, .b4e, .rc8, .ecl, .ecr, .rc16 };", .op = Op::prmt,
-         .bind = &bind_prmt, .since = {2, 0, 0}, .manual = "Data Movement: prmt", .doc = "permute bytes"},
-        {.base = "cvta", .syntax = cvta, .op = Op::cvta, .bind = &bind_cvta, .since = {2, 0, 0}, .manual = "Data Movement: cvta",
+        {.base = "prmt",
+         .syntax = "prmt.b32{.mode} d, a, b, c;  .mode = { .f4e, .b4e, .rc8, .ecl, .ecr, .rc16 };",
+         .op = Op::prmt,
+         .bind = &bind_prmt,
+         .since = {2, 0, 0},
+         .manual = "Data Movement: prmt",
+         .doc = "permute bytes"},
+        {.base = "cvta",
+         .syntax = cvta,
+         .op = Op::cvta,
+         .bind = &bind_cvta,
+         .since = {2, 0, 0},
+         .manual = "Data Movement: cvta",
          .doc = "convert between an address in a state space and a generic one"},
-        {.base = "isspacep", .syntax = isspacep, .op = Op::isspacep, .bind = &bind_isspacep, .since = {2, 0, 0},
-         .manual = "Data Movement: isspacep", .doc = "does a generic address lie in a state space"},
+        {.base = "isspacep",
+         .syntax = isspacep,
+         .op = Op::isspacep,
+         .bind = &bind_isspacep,
+         .since = {2, 0, 0},
+         .manual = "Data Movement: isspacep",
+         .doc = "does a generic address lie in a state space"},
     };
     for (const InstDef& def : exchange_instructions()) t.push_back(def);
     return t;

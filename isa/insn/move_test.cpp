@@ -41,7 +41,9 @@ TEST(Mov, ClockMovesOn) {
 
 TEST(Mov, GlobalTimerMovesOn) {
   PtxHarness h;
-  h.run("mov.u64 %rd1, %globaltimer; mov.u32 %r1, 0; mov.u32 %r1, 1; mov.u64 %rd2, %globaltimer; sub.u64 %rd3, %rd2, %rd1; st.global.u64 [%out], %rd3;");
+  h.run(
+      "mov.u64 %rd1, %globaltimer; mov.u32 %r1, 0; mov.u32 %r1, 1; mov.u64 %rd2, %globaltimer; sub.u64 %rd3, %rd2, %rd1; st.global.u64 [%out], "
+      "%rd3;");
   ASSERT_TRUE(h.ok()) << h.messages();
   EXPECT_GT(h.at(0), 0u);
 }

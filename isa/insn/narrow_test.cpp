@@ -104,7 +104,7 @@ TEST(NarrowMma, BlockScales) {
     st.global.v4.f32 [%out], {%f2, %f5, %f6, %f9};)");
   ASSERT_TRUE(h.ok()) << h.messages();
   for (size_t t = 0; t < 32; ++t) {
-    EXPECT_EQ(std::bit_cast<float>(h.at(t, 0)), 64.5f);   // e4m3: 1 is 0x38, 2 is 0x40
+    EXPECT_EQ(std::bit_cast<float>(h.at(t, 0)), 64.5f);  // e4m3: 1 is 0x38, 2 is 0x40
     EXPECT_EQ(std::bit_cast<float>(h.at(t, 1)), 128.5f);
     EXPECT_EQ(std::bit_cast<float>(h.at(t, 2)), 80.5f);
     EXPECT_EQ(std::bit_cast<float>(h.at(t, 3)), 80.5f);

@@ -33,8 +33,8 @@ std::string expect_group(const Inst& inst, int group, const Decoded& decoded, in
   for (const Operand& op : inst.group(group)) {
     ++element;
     if (destination && op.kind == Operand::Kind::sink) continue;
-    const std::string what = inst.group(group).size() == 1 ? fmt::format("operand {}", group + 1)
-                                                           : fmt::format("element {} of operand {}", element, group + 1);
+    const std::string what =
+        inst.group(group).size() == 1 ? fmt::format("operand {}", group + 1) : fmt::format("element {} of operand {}", element, group + 1);
     if (destination && op.kind != Operand::Kind::reg) return what + " is not a register";
     if (auto error = expect_value(op, decoded, width, wider, what); !error.empty()) return error;
   }

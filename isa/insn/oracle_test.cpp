@@ -1,14 +1,14 @@
 // ptxas as oracle: for each target and PTX version it must accept exactly the instruction variants that the table accepts.
 #include <gtest/gtest.h>
 
+#include <fmt/format.h>
+#include <unistd.h>
 #include <cstdlib>
 #include <filesystem>
-#include <fmt/format.h>
 #include <fstream>
 #include <map>
 #include <set>
 #include <sstream>
-#include <unistd.h>
 
 #include "isa/insn/variants.h"
 
@@ -89,19 +89,22 @@ TEST_P(Oracle, AcceptsWhatTheTableAccepts) {
   for (size_t i = 0; i < statements.size(); ++i) {
     const bool we = ours[statements[i]], they = !rejected[i];
     if (we == they) continue;
-    if (++wrong <= 60) ADD_FAILURE() << version << " " << target << ": " << statements[i] << (we ? " accepted here, rejected by ptxas" : " rejected here, accepted by ptxas");
+    if (++wrong <= 60)
+      ADD_FAILURE() << version << " " << target << ": " << statements[i]
+                    << (we ? " accepted here, rejected by ptxas" : " rejected here, accepted by ptxas");
   }
   EXPECT_EQ(wrong, 0) << "of " << statements.size();
 }
 
 // Pairs in which a row's `since` can be wrong: each PTX version that brought forms, on the first target that needs it.
 INSTANTIATE_TEST_SUITE_P(Targets, Oracle,
-                         testing::Values(Target{6, 3, 75}, Target{6, 5, 75}, Target{7, 0, 80}, Target{7, 1, 80}, Target{7, 2, 86},
-                                         Target{7, 8, 75}, Target{7, 8, 89}, Target{7, 8, 90}, Target{8, 0, 90}, Target{8, 1, 89},
-                                         Target{8, 2, 90}, Target{8, 6, 100}, Target{9, 0, 75}, Target{9, 0, 80}, Target{9, 0, 86},
-                                         Target{9, 0, 89}, Target{9, 0, 90}, Target{9, 0, 100}, Target{9, 0, 100, true}),
+                         testing::Values(Target{6, 3, 75}, Target{6, 5, 75}, Target{7, 0, 80}, Target{7, 1, 80}, Target{7, 2, 86}, Target{7, 8, 75},
+                                         Target{7, 8, 89}, Target{7, 8, 90}, Target{8, 0, 90}, Target{8, 1, 89}, Target{8, 2, 90}, Target{8, 6, 100},
+                                         Target{9, 0, 75}, Target{9, 0, 80}, Target{9, 0, 86}, Target{9, 0, 89}, Target{9, 0, 90}, Target{9, 0, 100},
+                                         Target{9, 0, 100, true}),
                          [](const auto& info) {
-                           return fmt::format("ptx{}{}_sm{}{}", info.param.ptx_major, info.param.ptx_minor, info.param.sm, info.param.arch_specific ? "a" : "");
+                           return fmt::format("ptx{}{}_sm{}{}", info.param.ptx_major, info.param.ptx_minor, info.param.sm,
+                                              info.param.arch_specific ? "a" : "");
                          });
 
 std::string register_list(int first, int count) {
@@ -116,9 +119,10 @@ struct WgmmaKind {
   std::string op, tail_ss, tail_rs;  // .and.popc; operands after scale-d
 };
 
-std::string wgmma_statement(const WgmmaKind& t, int n, const std::string& a, const std::string& b, const std::string& d, bool sparse, bool registers, int selector) {
-  return fmt::format("wgmma.mma_async{}.sync.aligned.m64n{}k{}.{}.{}.{}{} {}, {}, %bd2{}, %p1{};", sparse ? ".sp" : "", n, sparse ? 2 * t.k : t.k, d, a, b,
-                     t.op, register_list(0, d == "f16" ? n / 4 : n / 2), registers ? register_list(140, 4) : "%bd1",
+std::string wgmma_statement(const WgmmaKind& t, int n, const std::string& a, const std::string& b, const std::string& d, bool sparse, bool registers,
+                            int selector) {
+  return fmt::format("wgmma.mma_async{}.sync.aligned.m64n{}k{}.{}.{}.{}{} {}, {}, %bd2{}, %p1{};", sparse ? ".sp" : "", n, sparse ? 2 * t.k : t.k, d,
+                     a, b, t.op, register_list(0, d == "f16" ? n / 4 : n / 2), registers ? register_list(140, 4) : "%bd1",
                      sparse ? fmt::format(", %bw150, {}", selector) : "", registers ? t.tail_rs : t.tail_ss);
 }
 
@@ -140,15 +144,18 @@ std::vector<std::string> wgmma_statements() {
             for (int form = 0; form < 6; ++form)  // dense, sparse with either selector; A in memory or in registers
               if (n % 64 == 0 || n < 64 || form < 3) out.push_back(wgmma_statement(t, n, a, b, d, form / 2 > 0, form % 2 > 0, form / 2 - 1));
   const std::string mma = "wgmma.mma_async.sync.aligned.m64n8k", d4 = "{%bw0, %bw1, %bw2, %bw3}", a4 = "{%bw4, %bw5, %bw6, %bw7}";
-  for (const char* tail : {"%p1, 1, 1", "%p1", "%p1, 1, 1, 0", "%p1, 1, 0, 0, 0", "%p1, 1, 1, 0, 2", "%p1, 2, 1, 0, 0", "!%p1, 1, 1, 0, 1", "1, 1, 1, 0, 1"})
+  for (const char* tail :
+       {"%p1, 1, 1", "%p1", "%p1, 1, 1, 0", "%p1, 1, 0, 0, 0", "%p1, 1, 1, 0, 2", "%p1, 2, 1, 0, 0", "!%p1, 1, 1, 0, 1", "1, 1, 1, 0, 1"})
     out.push_back(mma + "16.f32.f16.f16 " + d4 + ", %bd1, %bd2, " + tail + ";");
-  for (const char* tail : {"%p1, 1, 1, 0", "%p1, 1, 1, 0, 0", "%p1, 1, 1"}) out.push_back(mma + "16.f32.bf16.bf16 " + d4 + ", " + a4 + ", %bd2, " + tail + ";");
-  for (const char* head : {"32.satfinite.s32.s8.s8 ", "32.s32.s8.u8.satfinite ", "256.s32.b1.b1.xor.popc ", "256.s32.b1.b1 ", "256.satfinite.s32.b1.b1.and.popc "})
+  for (const char* tail : {"%p1, 1, 1, 0", "%p1, 1, 1, 0, 0", "%p1, 1, 1"})
+    out.push_back(mma + "16.f32.bf16.bf16 " + d4 + ", " + a4 + ", %bd2, " + tail + ";");
+  for (const char* head :
+       {"32.satfinite.s32.s8.s8 ", "32.s32.s8.u8.satfinite ", "256.s32.b1.b1.xor.popc ", "256.s32.b1.b1 ", "256.satfinite.s32.b1.b1.and.popc "})
     out.push_back(mma + head + d4 + ", %bd1, %bd2, %p1;");
   out.push_back(mma + "32.s32.s8.s8 " + d4 + ", %bd1, %bd2, %p1, 1, 1;");
   out.push_back(mma + "32.f32.e4m3.e4m3 " + d4 + ", %bd1, %bd2, %p1, 1, 1, 0, 0;");
   for (const char* text : {"fence.sync.aligned", "commit_group.sync.aligned", "wait_group.sync.aligned 0", "wait_group.sync.aligned 7",
-                                  "wait_group.sync.aligned -1", "wait_group.sync.aligned %bw1"})
+                           "wait_group.sync.aligned -1", "wait_group.sync.aligned %bw1"})
     out.push_back(fmt::format("wgmma.{};", text));
   return out;
 }
@@ -163,7 +170,8 @@ int compare_modules(const std::vector<std::string>& statements, const char* vers
     const bool we = module && !diags.has_errors(), they = !rejected[i];
     accepted += they;
     if (we != they && ++wrong <= 30)
-      ADD_FAILURE() << target << ": " << statements[i] << (we ? " accepted here, rejected by ptxas" : " rejected here, accepted by ptxas: " + diags.all()[0].str());
+      ADD_FAILURE() << target << ": " << statements[i]
+                    << (we ? " accepted here, rejected by ptxas" : " rejected here, accepted by ptxas: " + diags.all()[0].str());
   }
   EXPECT_EQ(wrong, 0) << "of " << statements.size();
   return accepted;
@@ -183,15 +191,17 @@ std::vector<std::string> narrow_statements() {
         out.push_back(fmt::format("{}{}.row.col.kind::f8f6f4.f16.{}.{}.f16 {}, {}, {}, {}{};", head, k8, x, y, d2, a4, b, d2, meta));
         if (!sp) out.push_back(fmt::format("{}kind::f8f6f4.m16n8k16.row.col.f32.{}.{}.f32 {}, {}, {{%bw8}}, {};", head, x, y, d4, b2, d4));
         for (const char* vec : {"", ".scale_vec::1X", ".scale_vec::2X"})
-          out.push_back(fmt::format("{}kind::mxf8f6f4.block_scale{}.{}.row.col.f32.{}.{}.f32.ue8m0 {}, {}, {}, {}{}, %bw30, {{0, 0}}, %bw31, {{0, 0}};", head,
-                                    vec, k8, x, y, d4, a4, b, d4, meta));
+          out.push_back(
+              fmt::format("{}kind::mxf8f6f4.block_scale{}.{}.row.col.f32.{}.{}.f32.ue8m0 {}, {}, {}, {}{}, %bw30, {{0, 0}}, %bw31, {{0, 0}};", head,
+                          vec, k8, x, y, d4, a4, b, d4, meta));
       }
     for (const char* kind : {"mxf4", "mxf4nvf4"})
       for (const char* vec : {"", ".scale_vec::1X", ".scale_vec::2X", ".scale_vec::4X"})
         for (const char* scale : {"ue8m0", "ue4m3"})
-          for (const char* selectors : {"{0, 0}, %bw31, {0, 0}", "{2, 1}, %bw31, {2, 3}", "{1, 0}, %bw31, {0, 0}", "{0, 2}, %bw31, {0, 0}", "{%bh1, %bh2}, %bw31, {%bh3, %bh4}"})
-            out.push_back(fmt::format("{}kind::{}.block_scale{}.{}.row.col.f32.e2m1.e2m1.f32.{} {}, {}, {}, {}{}, %bw30, {};", head, kind, vec, k4, scale, d4, a4,
-                                      b, d4, meta, selectors));
+          for (const char* selectors : {"{0, 0}, %bw31, {0, 0}", "{2, 1}, %bw31, {2, 3}", "{1, 0}, %bw31, {0, 0}", "{0, 2}, %bw31, {0, 0}",
+                                        "{%bh1, %bh2}, %bw31, {%bh3, %bh4}"})
+            out.push_back(fmt::format("{}kind::{}.block_scale{}.{}.row.col.f32.e2m1.e2m1.f32.{} {}, {}, {}, {}{}, %bw30, {};", head, kind, vec, k4,
+                                      scale, d4, a4, b, d4, meta, selectors));
   }
   for (const char* shape : {"m8n16", "m16n16", "m16n8"})
     for (int n : {1, 2, 4})
@@ -200,10 +210,12 @@ std::vector<std::string> narrow_statements() {
           if (shape != std::string("m16n8"))
             out.push_back(fmt::format("ldmatrix.sync.aligned.{}.x{}{}.shared.{} {}, [%bw40];", shape, n, trans, type,
                                       register_list(0, shape == std::string("m16n16") ? 2 * n : n)));
-        if (shape == std::string("m16n8")) out.push_back(fmt::format("stmatrix.sync.aligned.{}.x{}{}.shared.b8 [%bw40], {};", shape, n, trans, register_list(0, n)));
+        if (shape == std::string("m16n8"))
+          out.push_back(fmt::format("stmatrix.sync.aligned.{}.x{}{}.shared.b8 [%bw40], {};", shape, n, trans, register_list(0, n)));
       }
   for (const char* to : {"e4m3x4", "e5m2x4", "e2m3x4", "e3m2x4"})
-    for (const char* mods : {"", ".satfinite", ".relu.satfinite", ".relu"}) out.push_back(fmt::format("cvt.rs{}.{}.f32 %bw0, {}, %bw9;", mods, to, a4));
+    for (const char* mods : {"", ".satfinite", ".relu.satfinite", ".relu"})
+      out.push_back(fmt::format("cvt.rs{}.{}.f32 %bw0, {}, %bw9;", mods, to, a4));
   out.push_back("cvt.rs.satfinite.e2m1x4.f32 %bh0, " + a4 + ", %bw9;");
   return out;
 }
@@ -215,9 +227,7 @@ TEST(OracleNarrow, AcceptsWhatTheTableAccepts) {
 }
 
 // Rows with vectors of registers are beyond variants_of: these statements are written out, and judged as modules.
-TEST(OracleWgmma, AcceptsWhatTheTableAccepts) {
-  EXPECT_GT(compare_modules(wgmma_statements(), "8.6", "sm_90a"), 1000);
-}
+TEST(OracleWgmma, AcceptsWhatTheTableAccepts) { EXPECT_GT(compare_modules(wgmma_statements(), "8.6", "sm_90a"), 1000); }
 
 }  // namespace
 }  // namespace tcsim::isa

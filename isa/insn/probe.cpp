@@ -21,9 +21,9 @@ uint64_t float_value(Random& g, int exponent_bits, int fraction_bits, int kind) 
   const auto make = [&](uint64_t exponent, uint64_t fraction) { return sign | exponent << fraction_bits | (fraction & m); };
   switch (kind % 16) {
     case 0: {
-      const uint64_t special[] = {make(0, 0), make(0, 1), make(0, m), make(1, 0), make(1, 1), make(emax - 1, m),
-                                  make(emax, 0), make(emax, 1), make(emax, m), make(emax, (m >> 1) + 1), make(bias, 0),
-                                  make(bias + 1, 0), make(bias - 1, 0), make(bias, 1), make(bias, m)};
+      const uint64_t special[] = {make(0, 0),        make(0, 1),        make(0, m),        make(1, 0),    make(1, 1),
+                                  make(emax - 1, m), make(emax, 0),     make(emax, 1),     make(emax, m), make(emax, (m >> 1) + 1),
+                                  make(bias, 0),     make(bias + 1, 0), make(bias - 1, 0), make(bias, 1), make(bias, m)};
       return special[e % std::size(special)];
     }
     case 1: return make(e % (emax + 1), f);
@@ -126,13 +126,15 @@ std::vector<uint64_t> probe_values(const std::vector<Type>& types) {
       const uint64_t first = base[kProbeLanes + i];
       if (g() % 12 == 0) base[2 * kProbeLanes + i] = first;
       if (g() % 16 == 0) base[3 * kProbeLanes + i] = first;
-      if (is_float(types[t]) && g() % 16 == 0) base[2 * kProbeLanes + i] = first ^ uint64_t{1} << (bits(types[t]) - 1);
+      if (is_float(types[t]) && g() % 16 == 0) base[2 * kProbeLanes + i] = first ^ uint64_t { 1 } << (bits(types[t]) - 1);
     }
   }
   return values;
 }
 
-bool reads_carry(const Variant& v) { return v.mnemonic.substr(0, 4) == "addc" || v.mnemonic.substr(0, 4) == "subc" || v.mnemonic.substr(0, 4) == "madc"; }
+bool reads_carry(const Variant& v) {
+  return v.mnemonic.substr(0, 4) == "addc" || v.mnemonic.substr(0, 4) == "subc" || v.mnemonic.substr(0, 4) == "madc";
+}
 bool writes_carry(const Variant& v) { return v.mnemonic.find(".cc") != std::string::npos; }
 
 std::vector<uint64_t> probe_results(Variant& v, const std::vector<Type>& types, const std::vector<uint64_t>& values) {

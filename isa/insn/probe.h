@@ -8,8 +8,8 @@
 
 namespace tcsim::isa {
 
-constexpr int kProbeLanes = 2048;     // values per operand
-constexpr int kProbePositions = 5;    // operand positions
+constexpr int kProbeLanes = 2048;   // values per operand
+constexpr int kProbePositions = 5;  // operand positions
 
 /// All variants that PTX 9.0 and sm_90 accept, at most `limit` of a row, each statement once.
 std::vector<Variant> probe_variants(size_t limit);

@@ -5,9 +5,9 @@
 #include <cuda.h>
 #include <dlfcn.h>
 
+#include <fmt/format.h>
 #include <algorithm>
 #include <cstdlib>
-#include <fmt/format.h>
 #include <fstream>
 #include <iostream>
 #include <iterator>
@@ -43,7 +43,8 @@ std::string body(const Variant& v, const std::vector<Type>& types, size_t out) {
     const size_t from = input_offset(types, type, p);
     if (type == Type::pred) {
       list += fmt::format("%p{}", p + 1);
-      if (p > 0) text += fmt::format(" ld.volatile.global.u32 %xw12, [%in+{}];\n and.b32 %xw12, %xw12, 1;\n setp.ne.u32 %p{}, %xw12, 0;\n", from, p + 1);
+      if (p > 0)
+        text += fmt::format(" ld.volatile.global.u32 %xw12, [%in+{}];\n and.b32 %xw12, %xw12, 1;\n setp.ne.u32 %p{}, %xw12, 0;\n", from, p + 1);
     } else {
       list += register_name(type, p + 1);
       text += fmt::format(" ld.volatile.global.{} {}, [%in+{}];\n", access_type(type), register_name(type, p + 1), from);
@@ -57,11 +58,15 @@ std::string body(const Variant& v, const std::vector<Type>& types, size_t out) {
   }
   text += fmt::format(" {}{};\n", v.mnemonic, list);
   const Type to = v.operand_types[0];
-  const auto store_pred = [&](const char* p, size_t at) { text += fmt::format(" selp.u32 %xw12, 1, 0, {};\n st.volatile.global.u32 [%out+{}], %xw12;\n", p, at); };
+  const auto store_pred = [&](const char* p, size_t at) {
+    text += fmt::format(" selp.u32 %xw12, 1, 0, {};\n st.volatile.global.u32 [%out+{}], %xw12;\n", p, at);
+  };
   if (to == Type::pred) store_pred("%p1", out);
   else text += fmt::format(" st.volatile.global.{} [%out+{}], {};\n", access_type(to), out, register_name(to, 1));
   if (v.inst.groups[0].count == 2) store_pred("%p9", out + kRow);
-  else if (writes_carry(v)) text += fmt::format(" {}.u32 %xw12, 0, 0;\n and.b32 %xw12, %xw12, 1;\n st.volatile.global.u32 [%out+{}], %xw12;\n", subtract ? "subc" : "addc", out + kRow);
+  else if (writes_carry(v))
+    text += fmt::format(" {}.u32 %xw12, 0, 0;\n and.b32 %xw12, %xw12, 1;\n st.volatile.global.u32 [%out+{}], %xw12;\n", subtract ? "subc" : "addc",
+                        out + kRow);
   return text;
 }
 
@@ -89,7 +94,8 @@ struct Driver {
   }
   template <class F, class... A>
   void call(const char* name, A... args) const {
-    if (const CUresult r = get<F>(name)(args...); r != CUDA_SUCCESS) throw std::runtime_error(fmt::format("{} fails with {}", name, static_cast<int>(r)));
+    if (const CUresult r = get<F>(name)(args...); r != CUDA_SUCCESS)
+      throw std::runtime_error(fmt::format("{} fails with {}", name, static_cast<int>(r)));
   }
 };
 
@@ -115,7 +121,8 @@ std::vector<uint64_t> measure(const char* cubin, size_t count, const std::vector
     CUfunction kernel;
     driver.call<CUresult(CUfunction*, CUmodule, const char*)>("cuModuleGetFunction", &kernel, module, fmt::format("k{}", k).c_str());
     driver.call<CUresult(CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, CUstream, void**, void**)>(
-        "cuLaunchKernel", kernel, static_cast<unsigned>(kProbeLanes / kBlock), 1u, 1u, static_cast<unsigned>(kBlock), 1u, 1u, 0u, nullptr, args, nullptr);
+        "cuLaunchKernel", kernel, static_cast<unsigned>(kProbeLanes / kBlock), 1u, 1u, static_cast<unsigned>(kBlock), 1u, 1u, 0u, nullptr, args,
+        nullptr);
   }
   driver.call<CUresult()>("cuCtxSynchronize");
   driver.call<CUresult(void*, CUdeviceptr, size_t)>("cuMemcpyDtoH_v2", results.data(), out, results.size() * 8);
@@ -131,7 +138,8 @@ void run(const char* cubin, std::vector<Variant>& variants, const std::vector<Ty
     std::cout << fmt::format("{} : {:016x}\n", variants[i].statement, hash_of(theirs, ours.size()));
     int wrong = 0;
     for (size_t l = 0; l < ours.size(); ++l)
-      if (ours[l] != theirs[l] && ++wrong <= 3) std::cerr << fmt::format("{} value {}: ours {:x}, measured {:x}\n", variants[i].statement, l, ours[l], theirs[l]);
+      if (ours[l] != theirs[l] && ++wrong <= 3)
+        std::cerr << fmt::format("{} value {}: ours {:x}, measured {:x}\n", variants[i].statement, l, ours[l], theirs[l]);
     if (wrong) std::cerr << fmt::format("{}: {} of {} differ\n", variants[i].statement, wrong, ours.size());
   }
 }
@@ -148,7 +156,5 @@ int main(int argc, char** argv) {
     if (mode == "ptx") write_ptx(variants, types);
     else if (mode == "run" && argc > 2) run(argv[2], variants, types);
     else return std::cerr << "usage: tcsim_probe_gpu ptx | run CUBIN\n", 2;
-  } catch (const std::exception& e) {
-    return std::cerr << e.what() << "\n", 1;
-  }
+  } catch (const std::exception& e) { return std::cerr << e.what() << "\n", 1; }
 }

@@ -52,9 +52,11 @@ std::string outside_shared(const SharedOperand& o, std::string_view instruction,
     highest = std::max(highest, address);
   });
   if (outside == 0) return {};
-  return fmt::format("{} reads operand {} up to byte {:#x} of shared memory, which has {} bytes: {} of {} pieces of 16 bytes lie beyond it, "
-                     "the first at {:#x} ({})", instruction, o.name, highest + kPieceBytes, memory_bytes, outside, o.slice.lines * o.slice.pieces, lowest,
-                     describe(o.descriptor, o.slice.major));
+  return fmt::format(
+      "{} reads operand {} up to byte {:#x} of shared memory, which has {} bytes: {} of {} pieces of 16 bytes lie beyond it, "
+      "the first at {:#x} ({})",
+      instruction, o.name, highest + kPieceBytes, memory_bytes, outside, o.slice.lines * o.slice.pieces, lowest,
+      describe(o.descriptor, o.slice.major));
 }
 
 void add_reads(const SharedOperand& o, uint8_t operand, std::vector<WgmmaRead>& reads) {

@@ -14,7 +14,7 @@ constexpr uint32_t kPieceBytes = 16;
 
 /// The part of an operand that is read.
 struct SharedOperand {
-  uint64_t bits = 0;          // descriptor, as the program has it
+  uint64_t bits = 0;  // descriptor, as the program has it
   MatrixDescriptor descriptor;
   MatrixSlice slice;
   uint32_t slice_bytes = 0;   // along a line

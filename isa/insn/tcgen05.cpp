@@ -78,7 +78,8 @@ std::string bind_move(Inst& inst, const Decoded& d, bool store) {
   const auto split = shape == TensorShape::s16x32bx2;
   const int registers = store ? 1 + split : 0, address = store ? 0 : 1, offset = store ? 1 : 2;
   TensorFragment f{shape, static_cast<uint16_t>(std::stoi(std::string(d.value("num").substr(1)))), d.has("pack::16b") || d.has("unpack::16b")};
-  if (!f.exists()) return fmt::format(".{} does not exist with .{}: {} registers, expected at most 128", d.value("num"), d.value("shape"), f.registers());
+  if (!f.exists())
+    return fmt::format(".{} does not exist with .{}: {} registers, expected at most 128", d.value("num"), d.value("shape"), f.registers());
   if (split) {
     const Operand& op = inst.operand(offset);
     if (op.kind != Operand::Kind::constant) return fmt::format("operand {} (immHalfSplitoff) is not a constant", offset + 1);
@@ -95,7 +96,8 @@ std::string bind_move(Inst& inst, const Decoded& d, bool store) {
   if (d.module) d.module->plans.push_back(plan);
   if (auto e = expect_tensor_address(inst, address); !e.empty()) return e;
   const size_t got = inst.group(registers).size();
-  if (got != f.registers()) return fmt::format("operand {} has {} registers, expected {} for .{}.{}", registers + 1, got, f.registers(), d.value("shape"), d.value("num"));
+  if (got != f.registers())
+    return fmt::format("operand {} has {} registers, expected {} for .{}.{}", registers + 1, got, f.registers(), d.value("shape"), d.value("num"));
   if (inst.text.find('{') == std::string_view::npos) return fmt::format("operand {} is not a vector, expected registers in braces", registers + 1);
   for (const Operand& op : inst.group(registers))
     if (op.kind == Operand::Kind::sink) return fmt::format("operand {} has a '_', expected registers", registers + 1);
@@ -130,9 +132,15 @@ std::string bind_cp(Inst& inst, const Decoded& d) {
   inst.space = Space::shared;
   using S = TensorCopyShape;
   const std::string_view shape = d.value("shape");
-  const S copy = shape == "128x256b" ? S::s128x256b : shape == "4x256b" ? S::s4x256b : shape == "128x128b" ? S::s128x128b
-                 : shape == "32x128b" ? S::s32x128b : d.has("warpx2::02_13") ? S::s64x128b_02_13 : S::s64x128b_01_23;
-  const TensorDecompress format = d.has("b6x16_p32") ? TensorDecompress::b6x16_p32 : d.has("b4x16_p64") ? TensorDecompress::b4x16_p64 : TensorDecompress::none;
+  const S copy = shape == "128x256b"      ? S::s128x256b
+                 : shape == "4x256b"      ? S::s4x256b
+                 : shape == "128x128b"    ? S::s128x128b
+                 : shape == "32x128b"     ? S::s32x128b
+                 : d.has("warpx2::02_13") ? S::s64x128b_02_13
+                                          : S::s64x128b_01_23;
+  const TensorDecompress format = d.has("b6x16_p32")   ? TensorDecompress::b6x16_p32
+                                  : d.has("b4x16_p64") ? TensorDecompress::b4x16_p64
+                                                       : TensorDecompress::none;
   const TensorCopy& plan = TensorCopy::of(copy, format);
   inst.plan = static_cast<const Tcgen05Ops*>(&plan);
   inst.timing_key = plan.key.c_str();
@@ -142,7 +150,8 @@ std::string bind_cp(Inst& inst, const Decoded& d) {
 
 std::string bind_shift(Inst& inst, const Decoded& d) {
   if (auto e = needs_tcgen05(d); !e.empty()) return e;
-  if (d.module && d.module->target.back() != 'a') return fmt::format("target {} does not have tcgen05.shift, expected sm_100a, sm_103a or sm_110a", d.module->target);
+  if (d.module && d.module->target.back() != 'a')
+    return fmt::format("target {} does not have tcgen05.shift, expected sm_100a, sm_103a or sm_110a", d.module->target);
   describe_tcgen05(inst, d, Op::tcgen05_shift, TimingClass::tcgen05_cp, &run_tcgen05_shift);
   inst.plan = &tensor_shift_ops();
   return expect_tensor_address(inst, 0);
@@ -155,7 +164,8 @@ std::string bind_commit(Inst& inst, const Decoded& d) {
   inst.aux = d.has("multicast::cluster");
   if (auto e = expect_address(inst, 0); !e.empty()) return e;
   const int expected = inst.aux ? 2 : 1;
-  if (inst.group_count != expected) return fmt::format("found {} operands, expected {}: .multicast::cluster brings a CTA mask", inst.group_count, expected);
+  if (inst.group_count != expected)
+    return fmt::format("found {} operands, expected {}: .multicast::cluster brings a CTA mask", inst.group_count, expected);
   if (!inst.aux) return {};
   if (inst.operand(1).kind != Operand::Kind::reg) return "operand 2 (CTA mask) is not a register";
   return expect_group(inst, 1, d, 16, false, false);
@@ -169,12 +179,12 @@ InstDef row(std::string_view syntax, Op op, BindFn bind, std::string_view manual
 
 std::vector<InstDef> forms() {
   return {
-      row("tcgen05.alloc.cta_group.sync.aligned{.shared::cta}.b32 [dst], nCols;  .cta_group = { .cta_group::1, .cta_group::2 };", Op::tcgen05_alloc, &bind_alloc,
-          "tcgen05.alloc", "take columns of Tensor Memory"),
-      row("tcgen05.dealloc.cta_group.sync.aligned.b32 taddr, nCols;  .cta_group = { .cta_group::1, .cta_group::2 };", Op::tcgen05_dealloc, &bind_dealloc,
-          "tcgen05.dealloc", "give columns of Tensor Memory back"),
-      row("tcgen05.relinquish_alloc_permit.cta_group.sync.aligned;  .cta_group = { .cta_group::1, .cta_group::2 };", Op::tcgen05_relinquish, &bind_relinquish,
-          "tcgen05.relinquish_alloc_permit", "this CTA allocates no more"),
+      row("tcgen05.alloc.cta_group.sync.aligned{.shared::cta}.b32 [dst], nCols;  .cta_group = { .cta_group::1, .cta_group::2 };", Op::tcgen05_alloc,
+          &bind_alloc, "tcgen05.alloc", "take columns of Tensor Memory"),
+      row("tcgen05.dealloc.cta_group.sync.aligned.b32 taddr, nCols;  .cta_group = { .cta_group::1, .cta_group::2 };", Op::tcgen05_dealloc,
+          &bind_dealloc, "tcgen05.dealloc", "give columns of Tensor Memory back"),
+      row("tcgen05.relinquish_alloc_permit.cta_group.sync.aligned;  .cta_group = { .cta_group::1, .cta_group::2 };", Op::tcgen05_relinquish,
+          &bind_relinquish, "tcgen05.relinquish_alloc_permit", "this CTA allocates no more"),
       row("tcgen05.ld.sync.aligned.shape.num{.pack}.b32 r, [taddr];  .shape = { .16x64b, .16x128b, .16x256b, .32x32b };"
           "  .num = { .x1, .x2, .x4, .x8, .x16, .x32, .x64, .x128 };  .pack = { .pack::16b };\n\n"
           "tcgen05.ld.sync.aligned.shape.num{.pack}.b32 r, [taddr], immHalfSplitoff;  .shape = { .16x32bx2 };"
@@ -195,17 +205,19 @@ std::vector<InstDef> forms() {
       row("tcgen05.cp.cta_group.shape{.dst_fmt.src_fmt} [taddr], s-desc;  .cta_group = { .cta_group::1, .cta_group::2 };"
           "  .shape = { .128x256b, .4x256b, .128x128b };  .dst_fmt = { .b8x16 };  .src_fmt = { .b6x16_p32, .b4x16_p64 };\n\n"
           "tcgen05.cp.cta_group.shape.multicast{.dst_fmt.src_fmt} [taddr], s-desc;  .cta_group = { .cta_group::1, .cta_group::2 };"
-          "  .shape = { .64x128b };  .multicast = { .warpx2::02_13, .warpx2::01_23 };  .dst_fmt = { .b8x16 };  .src_fmt = { .b6x16_p32, .b4x16_p64 };\n\n"
+          "  .shape = { .64x128b };  .multicast = { .warpx2::02_13, .warpx2::01_23 };  .dst_fmt = { .b8x16 };  .src_fmt = { .b6x16_p32, .b4x16_p64 "
+          "};\n\n"
           "tcgen05.cp.cta_group.shape.multicast{.dst_fmt.src_fmt} [taddr], s-desc;  .cta_group = { .cta_group::1, .cta_group::2 };"
           "  .shape = { .32x128b };  .multicast = { .warpx4 };  .dst_fmt = { .b8x16 };  .src_fmt = { .b6x16_p32, .b4x16_p64 };",
           Op::tcgen05_cp, &bind_cp, "tcgen05.cp", "shared memory to Tensor Memory"),
       row("tcgen05.shift.cta_group.down [taddr];  .cta_group = { .cta_group::1, .cta_group::2 };\n\n"
           "tcgen05.shift.down.cta_group [taddr];  .cta_group = { .cta_group::1, .cta_group::2 };",
           Op::tcgen05_shift, &bind_shift, "tcgen05.shift", "move rows of 32 bytes one lane down"),
-      row("tcgen05.commit.cta_group.mbarrier::arrive::one{.shared::cluster}{.multicast::cluster}.b64 [mbar]{, ctaMask};  .cta_group = { .cta_group::1, .cta_group::2 };",
+      row("tcgen05.commit.cta_group.mbarrier::arrive::one{.shared::cluster}{.multicast::cluster}.b64 [mbar]{, ctaMask};  .cta_group = { "
+          ".cta_group::1, .cta_group::2 };",
           Op::tcgen05_commit, &bind_commit, "tcgen05.commit", "arrive on an mbarrier when what the thread issued is complete"),
-      row("tcgen05.fence_operation;  .fence_operation = { .fence::before_thread_sync, .fence::after_thread_sync };", Op::tcgen05_fence, &bind_fence, "tcgen05.fence",
-          "order tcgen05 operations of threads that synchronise"),
+      row("tcgen05.fence_operation;  .fence_operation = { .fence::before_thread_sync, .fence::after_thread_sync };", Op::tcgen05_fence, &bind_fence,
+          "tcgen05.fence", "order tcgen05 operations of threads that synchronise"),
   };
 }
 

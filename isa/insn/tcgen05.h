@@ -22,12 +22,12 @@ std::span<const InstDef> launch_control_instructions();  // clusterlaunchcontrol
 
 /// Inst::plan of tcgen05.ld and tcgen05.st.
 struct TensorAccess {
-  TensorFragment fragment;      // shape, .num, packing: registers(), columns() of each of accesses()
-  std::string key;              // "32x32b.x8", "16x64b.x4.pack"
+  TensorFragment fragment;  // shape, .num, packing: registers(), columns() of each of accesses()
+  std::string key;          // "32x32b.x8", "16x64b.x4.pack"
   /// For register r and warp lane l, element half h: offset from the column of taddr, in words of TensorMemory (128 a column), and
   /// lanes: at [(r * per_register + h) * 32 + l].
   std::vector<uint32_t> offsets;
-  bool contiguous = false;      // .32x32b without packing: a register is 32 neighbouring lanes of a column
+  bool contiguous = false;  // .32x32b without packing: a register is 32 neighbouring lanes of a column
 
   explicit TensorAccess(const TensorFragment& f);
   static std::shared_ptr<const TensorAccess> of(const TensorFragment& f);

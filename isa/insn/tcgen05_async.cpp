@@ -16,7 +16,7 @@ namespace tcsim::isa {
 namespace {
 
 constexpr const char* kMisuse = "tmem-misuse";
-constexpr uint32_t kShiftWords = 8;   // tcgen05.shift: elements of 32 bytes
+constexpr uint32_t kShiftWords = 8;  // tcgen05.shift: elements of 32 bytes
 constexpr uint32_t kPiece = 16;
 
 /// The memories of CTA `cta` (0 or 1) of the pair, or of the issuing CTA.
@@ -27,11 +27,13 @@ bool check_range(ExecContext& ctx, const Tcgen05Op& op, const TensorRange& r, in
   const TensorMemory& memory = rank == ctx.cluster_rank ? *ctx.tensor : *ctx.cluster_tensor[rank];
   const uint32_t address = TensorAddress{r.lane, r.column}.bits();
   std::string error;
-  if (uint32_t{r.lane} + r.lanes > TensorMemory::kLanes) error = fmt::format("lanes {} to {} of Tensor Memory, which has {}", r.lane, r.lane + r.lanes - 1, TensorMemory::kLanes);
+  if (uint32_t{r.lane} + r.lanes > TensorMemory::kLanes)
+    error = fmt::format("lanes {} to {} of Tensor Memory, which has {}", r.lane, r.lane + r.lanes - 1, TensorMemory::kLanes);
   else if (rank == ctx.cluster_rank) error = memory.check_owned(ctx.cta_key, 0, r.column, r.columns);
   else error = memory.check_owned(0, tensor_pair_number(ctx), r.column, r.columns);
   if (error.empty()) return true;
-  ctx.fault(kMisuse, lane, address, fmt::format("{} at {:#x}{}: {}", name(op.inst->op), address, rank == ctx.cluster_rank ? "" : " in the peer CTA", error));
+  ctx.fault(kMisuse, lane, address,
+            fmt::format("{} at {:#x}{}: {}", name(op.inst->op), address, rank == ctx.cluster_rank ? "" : " in the peer CTA", error));
   return false;
 }
 
@@ -136,7 +138,8 @@ Tcgen05Work copy_work(const Tcgen05Op& op) {
   return work;
 }
 
-constexpr std::array<std::string_view, 6> kCopyKeys = {"128x256b", "4x256b", "128x128b", "64x128b.warpx2::02_13", "64x128b.warpx2::01_23", "32x128b.warpx4"};
+constexpr std::array<std::string_view, 6> kCopyKeys = {"128x256b",      "4x256b", "128x128b", "64x128b.warpx2::02_13", "64x128b.warpx2::01_23",
+                                                       "32x128b.warpx4"};
 constexpr std::array<std::string_view, 3> kFormatKeys = {"", ".b6x16_p32", ".b4x16_p64"};
 
 }  // namespace
@@ -163,14 +166,16 @@ void run_tcgen05_cp(ExecContext& ctx, const Inst& inst, uint32_t mask) {
     op.d = tensor_address(ctx, inst.operand(0), l);
     op.desc_a = ctx.src<uint64_t>(inst.operand(1))[l];
     if (const DescriptorProblem p = check_tcgen05_descriptor(op.desc_a, Major::k, layout.words() * 4); p.kind) {
-      ctx.fault(p.kind, l, decode_tcgen05_descriptor(op.desc_a).start, fmt::format("matrix descriptor {:#018x} of tcgen05.cp: {}", op.desc_a, p.text));
+      ctx.fault(p.kind, l, decode_tcgen05_descriptor(op.desc_a).start,
+                fmt::format("matrix descriptor {:#018x} of tcgen05.cp: {}", op.desc_a, p.text));
       return false;
     }
     uint32_t end = 0;
     each_source_piece(layout, op.desc_a, [&](uint32_t, uint32_t, uint32_t address) { end = std::max(end, address + kPiece); });
     if (end <= ctx.shared->size()) return true;
-    ctx.fault("out-of-bounds", l, end, fmt::format("tcgen05.cp reads up to byte {:#x} of shared memory, which has {} bytes ({})", end, ctx.shared->size(),
-                                                   describe(decode_tcgen05_descriptor(op.desc_a), Major::k)));
+    ctx.fault("out-of-bounds", l, end,
+              fmt::format("tcgen05.cp reads up to byte {:#x} of shared memory, which has {} bytes ({})", end, ctx.shared->size(),
+                          describe(decode_tcgen05_descriptor(op.desc_a), Major::k)));
     return false;
   });
 }
@@ -229,7 +234,8 @@ void run_tcgen05_commit(ExecContext& ctx, const Inst& inst, uint32_t mask) {
     op.cta_mask = inst.aux ? static_cast<uint16_t>(ctx.src<uint32_t>(inst.operand(1))[l]) : static_cast<uint16_t>(1u << op.mbarrier.rank);
     const uint32_t offset = op.mbarrier.offset;
     if (op.cta_mask >> ctx.cluster_size != 0) {
-      ctx.fault("out-of-bounds", l, op.cta_mask, fmt::format("CTA mask {:#x} of tcgen05.commit names CTAs beyond a cluster of {}", op.cta_mask, ctx.cluster_size));
+      ctx.fault("out-of-bounds", l, op.cta_mask,
+                fmt::format("CTA mask {:#x} of tcgen05.commit names CTAs beyond a cluster of {}", op.cta_mask, ctx.cluster_size));
     } else if (offset % 8 != 0) {
       ctx.fault("misaligned", l, offset, fmt::format("mbarrier at offset {} is not a multiple of 8 B", offset));
     } else if (!ctx.shared->contains(offset, 8)) {

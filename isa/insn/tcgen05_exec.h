@@ -27,7 +27,7 @@ void run_tcgen05_commit(ExecContext& ctx, const Inst& inst, uint32_t mask);
 struct TensorCopy : Tcgen05Ops {
   TensorCopyLayout layout;
   TensorDecompress format = TensorDecompress::none;
-  std::string key;              // "128x256b", "32x128b.warpx4.b6x16_p32"
+  std::string key;  // "128x256b", "32x128b.warpx4.b6x16_p32"
   /// One object for equal arguments, for the program's life.
   static const TensorCopy& of(TensorCopyShape shape, TensorDecompress format);
 };

@@ -14,7 +14,10 @@
 namespace tcsim::isa {
 namespace {
 
-struct Form { std::string text; bool accepted; };
+struct Form {
+  std::string text;
+  bool accepted;
+};
 
 std::string registers(uint32_t n) {
   std::string list = "{";
@@ -33,8 +36,12 @@ std::vector<Form> forms() {
         const TensorFragment f{static_cast<TensorShape>(s), n, packed};
         const std::string split = f.accesses() == 2 ? ", 8" : "";
         const std::string list = registers(std::min(f.registers(), 128u));
-        out.push_back({fmt::format("tcgen05.ld.sync.aligned.{}.x{}{}.b32 {}, [%r150]{};", kTensorShapeNames[s], n, packed ? ".pack::16b" : "", list, split), f.exists()});
-        out.push_back({fmt::format("tcgen05.st.sync.aligned.{}.x{}{}.b32 [%r150]{}, {};", kTensorShapeNames[s], n, packed ? ".unpack::16b" : "", split, list), f.exists()});
+        out.push_back(
+            {fmt::format("tcgen05.ld.sync.aligned.{}.x{}{}.b32 {}, [%r150]{};", kTensorShapeNames[s], n, packed ? ".pack::16b" : "", list, split),
+             f.exists()});
+        out.push_back(
+            {fmt::format("tcgen05.st.sync.aligned.{}.x{}{}.b32 [%r150]{}, {};", kTensorShapeNames[s], n, packed ? ".unpack::16b" : "", split, list),
+             f.exists()});
       }
   for (const char* shape : {"128x256b", "4x256b", "128x128b", "64x128b.warpx2::02_13", "64x128b.warpx2::01_23", "32x128b.warpx4"})
     for (const char* format : {"", ".b8x16.b6x16_p32", ".b8x16.b4x16_p64"})
@@ -44,7 +51,8 @@ std::vector<Form> forms() {
 
 std::string kernel(const std::string& statements) {
   return ".version 9.0\n.target sm_100a\n.address_size 64\n.visible .entry k()\n{\n"
-         ".reg .b16 %h<9>; .reg .b32 %r<200>; .reg .b64 %rd<20>; .reg .b128 %q<3>; .reg .pred %p<5>; .shared .align 16 .b8 s[1024];\n" + statements + "\nret;\n}\n";
+         ".reg .b16 %h<9>; .reg .b32 %r<200>; .reg .b64 %rd<20>; .reg .b128 %q<3>; .reg .pred %p<5>; .shared .align 16 .b8 s[1024];\n" +
+         statements + "\nret;\n}\n";
 }
 
 TEST(Tcgen05Forms, TheTableAcceptsWhatTheManualHas) {
@@ -77,9 +85,7 @@ TEST(Tcgen05Forms, PtxasAgrees) {
   }
   if (assembles(all)) return;
   for (const Form& form : forms())
-    if (form.accepted) {
-      EXPECT_TRUE(assembles(form.text)) << form.text;
-    }
+    if (form.accepted) { EXPECT_TRUE(assembles(form.text)) << form.text; }
 }
 #endif
 

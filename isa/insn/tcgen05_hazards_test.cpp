@@ -27,7 +27,8 @@ std::string kernel(const std::string& body) {
     shr.u32 %r7, %r4, 4; cvt.u64.u32 %rd1, %r7; or.b64 %rd1, %rd1, 0x0000400800010000;
     fence.proxy.async.shared::cta; bar.sync 0; ld.shared.b32 %r1, [slot];
     and.b32 %r2, %tid_x, 96; shl.b32 %r2, %r2, 16; add.u32 %r2, %r2, %r1;
-    )" + body + R"(
+    )" + body +
+         R"(
     bar.sync 0;
     @%p1 tcgen05.dealloc.cta_group::1.sync.aligned.b32 %r1, 64;)";
 }
@@ -70,9 +71,11 @@ TEST(Tcgen05Hazards, MissingWaits) {
   expect(kCopy + kCommit + kBar + kLoad + kWaitLoad + kWait, "missing-wait", "no wait for a tcgen05.commit after it has passed");
   expect(kStore + kLoad + kWaitStore + kWaitLoad, "missing-wait", "tcgen05.wait::st is missing after it");
   expect(kStore + kBar + kCopy + kCommit + kWait + kWaitStore, "missing-wait", "tcgen05.wait::st is missing after it");
-  expect(kStore + kWaitStore + kLoad + kBefore + kBar + kAfter + kCopy + kCommit + kWait + kWaitLoad, "overwrite-in-flight", "tcgen05.wait::ld is missing after it");
+  expect(kStore + kWaitStore + kLoad + kBefore + kBar + kAfter + kCopy + kCommit + kWait + kWaitLoad, "overwrite-in-flight",
+         "tcgen05.wait::ld is missing after it");
   expect(kStore + kWaitStore + kLoad + kStore + kWaitStore + kWaitLoad, "overwrite-in-flight", "tcgen05.wait::ld is missing after it");
-  expect(kStore + kWaitStore + kLoad + "st.global.u32 [%out], %r11;" + kWaitLoad, "missing-wait", "reads %r11, which 'tcgen05.ld.sync.aligned.32x32b.x4.b32");
+  expect(kStore + kWaitStore + kLoad + "st.global.u32 [%out], %r11;" + kWaitLoad, "missing-wait",
+         "reads %r11, which 'tcgen05.ld.sync.aligned.32x32b.x4.b32");
   expect(kLoad + kWaitLoad, "uninitialised-read", "which nobody wrote");
 }
 
@@ -91,9 +94,13 @@ TEST(Tcgen05Hazards, SourceOverwritten) {
 // Operands of an mma in columns that it writes, or that an mma before it writes; columns that nobody allocated.
 TEST(Tcgen05Hazards, Operands) {
   // f32 = f16 * f16, M 128 (bits 24 to 28 in units of 16), N 32 (bits 17 to 22 in units of 8); A: 8 columns.
-  const std::string set = "mov.u32 %r6, 0x08080010; setp.ne.u32 %p6, %tid_x, %tid_x; mov.u32 %r9, 0; add.u32 %r8, %r1, 48; add.u32 %r20, %r1, 32;"
-                          "tcgen05.st.sync.aligned.32x32b.x8.b32 [%r2+48], {%r9,%r9,%r9,%r9,%r9,%r9,%r9,%r9}; tcgen05.wait::st.sync.aligned;" + kBefore + kBar + kAfter;
-  const auto mma = [](const char* d, const char* a) { return std::string("@%p2 tcgen05.mma.cta_group::1.kind::f16 [") + d + "], [" + a + "], %rd1, %r6, %p6;\n"; };
+  const std::string set =
+      "mov.u32 %r6, 0x08080010; setp.ne.u32 %p6, %tid_x, %tid_x; mov.u32 %r9, 0; add.u32 %r8, %r1, 48; add.u32 %r20, %r1, 32;"
+      "tcgen05.st.sync.aligned.32x32b.x8.b32 [%r2+48], {%r9,%r9,%r9,%r9,%r9,%r9,%r9,%r9}; tcgen05.wait::st.sync.aligned;" +
+      kBefore + kBar + kAfter;
+  const auto mma = [](const char* d, const char* a) {
+    return std::string("@%p2 tcgen05.mma.cta_group::1.kind::f16 [") + d + "], [" + a + "], %rd1, %r6, %p6;\n";
+  };
   EXPECT_EQ(warnings(set + mma("%r1", "%r8") + kCommit + kWait + kAfter + kLoad + kWaitLoad), "");
   EXPECT_EQ(warnings(set + mma("%r1", "%r8") + mma("%r1", "%r8") + kCommit + kWait), "");
   const auto failure = [&](const std::string& body) {
@@ -107,7 +114,8 @@ TEST(Tcgen05Hazards, Operands) {
   EXPECT_NE(failure(mma("%r1+40", "%r8")).find("column 64 is not allocated"), std::string::npos);
   // The accumulator is read before anybody wrote it, or the operand is not waited for.
   expect(set + mma("%r1", "%r8") + kCommit + kLoad + kWaitLoad + kWait, "missing-wait", "tcgen05.mma");
-  expect(set + mma("%r1", "%r8") + "tcgen05.st.sync.aligned.32x32b.x1.b32 [%r2+48], {%r9}; tcgen05.wait::st.sync.aligned;" + kCommit + kWait, "overwrite-in-flight", "tcgen05.mma");
+  expect(set + mma("%r1", "%r8") + "tcgen05.st.sync.aligned.32x32b.x1.b32 [%r2+48], {%r9}; tcgen05.wait::st.sync.aligned;" + kCommit + kWait,
+         "overwrite-in-flight", "tcgen05.mma");
 }
 
 /// Two CTAs: both allocate, CTA 0 copies into both, a multicast commit tells both.

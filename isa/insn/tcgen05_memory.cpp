@@ -21,7 +21,8 @@ bool whole_warp(ExecContext& ctx, const Inst& inst, uint32_t mask) {
   if (!ctx.converged(kFullMask, mask)) return false;
   if (mask == kFullMask) return true;
   ctx.fault(kMisuse, std::countr_zero(~mask), 0,
-            fmt::format("{} needs all 32 lanes of the warp, but {} of them execute it", inst.text.substr(0, inst.text.find_first_of(" \t")), std::popcount(mask)));
+            fmt::format("{} needs all 32 lanes of the warp, but {} of them execute it", inst.text.substr(0, inst.text.find_first_of(" \t")),
+                        std::popcount(mask)));
   return false;
 }
 
@@ -40,7 +41,8 @@ bool uniform(ExecContext& ctx, const Operand& op, const char* what, uint32_t& va
 
 bool allocation_rules(ExecContext& ctx, uint32_t columns) {
   if (!tensor_columns_valid(columns)) {
-    ctx.fault(kMisuse, 0, columns, fmt::format("tcgen05.alloc of {} columns, expected a power of 2 from {} to {}", columns, TensorMemory::kUnit, TensorMemory::kColumns));
+    ctx.fault(kMisuse, 0, columns,
+              fmt::format("tcgen05.alloc of {} columns, expected a power of 2 from {} to {}", columns, TensorMemory::kUnit, TensorMemory::kColumns));
     return false;
   }
   if (!ctx.tensor->relinquished(ctx.cta_key)) return true;
@@ -55,11 +57,13 @@ bool destination(ExecContext& ctx, const Operand& op, uint32_t& offset) {
   const SharedAddress at = SharedAddress::of(static_cast<uint32_t>(lanes[0]));
   offset = at.offset;
   if (op.slot >= 0 && at.rank != 0 && at.rank != ctx.cluster_rank) {
-    ctx.fault("out-of-bounds", 0, lanes[0], fmt::format("tcgen05.alloc writes to CTA {} of the cluster, expected the own one ({})", at.rank, ctx.cluster_rank));
+    ctx.fault("out-of-bounds", 0, lanes[0],
+              fmt::format("tcgen05.alloc writes to CTA {} of the cluster, expected the own one ({})", at.rank, ctx.cluster_rank));
   } else if (offset % 4 != 0) {
     ctx.fault("misaligned", 0, offset, fmt::format("tcgen05.alloc writes to offset {} of shared memory, which is not a multiple of 4 B", offset));
   } else if (!ctx.shared->contains(offset, 4)) {
-    ctx.fault("out-of-bounds", 0, offset, fmt::format("tcgen05.alloc writes to offset {} of shared memory, which has {} bytes", offset, ctx.shared->size()));
+    ctx.fault("out-of-bounds", 0, offset,
+              fmt::format("tcgen05.alloc writes to offset {} of shared memory, which has {} bytes", offset, ctx.shared->size()));
   }
   return ctx.fx.control == Control::next;
 }
@@ -82,7 +86,9 @@ bool has_tensor_memory(ExecContext& ctx) {
 
 bool has_pair(ExecContext& ctx, uint8_t cta_group, int lane) {
   if (cta_group == 1 || ((ctx.cluster_rank ^ 1) < ctx.cluster_size && ctx.cluster_tensor != nullptr)) return true;
-  ctx.fault(kMisuse, lane, 0, fmt::format("cta_group::2 in CTA {} of a cluster of {}: it has no peer CTA {}", ctx.cluster_rank, ctx.cluster_size, ctx.cluster_rank ^ 1));
+  ctx.fault(
+      kMisuse, lane, 0,
+      fmt::format("cta_group::2 in CTA {} of a cluster of {}: it has no peer CTA {}", ctx.cluster_rank, ctx.cluster_size, ctx.cluster_rank ^ 1));
   return false;
 }
 
@@ -107,8 +113,11 @@ void run_tcgen05_alloc(ExecContext& ctx, const Inst& inst, uint32_t mask) {
     return;
   }
   if (before != 0 && columns > before)
-    ctx.find({.inst = wanted.inst, .warp = ctx.warp_index, .offset = HazardFinding::kNone,
-              .text = fmt::format("allocates {} columns after an allocation of {}: the number must not increase", columns, before), .named = kMisuse});
+    ctx.find({.inst = wanted.inst,
+              .warp = ctx.warp_index,
+              .offset = HazardFinding::kNone,
+              .text = fmt::format("allocates {} columns after an allocation of {}: the number must not increase", columns, before),
+              .named = kMisuse});
   write_address(ctx, offset, *column);
 }
 
@@ -130,7 +139,8 @@ void run_tcgen05_relinquish(ExecContext& ctx, const Inst& inst, uint32_t mask) {
 // ---- ld, st ----
 
 TensorAccess::TensorAccess(const TensorFragment& f)
-    : fragment(f), key(fmt::format("{}.x{}{}", kTensorShapeNames[static_cast<size_t>(f.shape)], f.repeats, f.packed ? ".pack" : "")),
+    : fragment(f),
+      key(fmt::format("{}.x{}{}", kTensorShapeNames[static_cast<size_t>(f.shape)], f.repeats, f.packed ? ".pack" : "")),
       contiguous(f.shape == TensorShape::s32x32b && !f.packed) {
   TensorFragment relative = f;
   relative.half_split = 0;
@@ -163,8 +173,9 @@ bool uniform_tensor_address(ExecContext& ctx, const Inst& inst, const Operand& o
   out = TensorAddress::of(static_cast<uint32_t>(lanes[0]));
   for (int l = 1; l < kLanes; ++l)
     if (lanes[l] != lanes[0]) {
-      ctx.fault(kMisuse, l, lanes[l], fmt::format("the Tensor Memory address of {} is {:#x} in lane {} and {:#x} in lane 0, expected the same in all lanes",
-                                                  name(inst.op), lanes[l], l, lanes[0]));
+      ctx.fault(kMisuse, l, lanes[l],
+                fmt::format("the Tensor Memory address of {} is {:#x} in lane {} and {:#x} in lane 0, expected the same in all lanes", name(inst.op),
+                            lanes[l], l, lanes[0]));
       return false;
     }
   return true;
@@ -179,15 +190,20 @@ bool check_lanes(ExecContext& ctx, const Inst& inst, const TensorFragment& f, Te
   const uint32_t first = ctx.warp_index % 4 * TensorMemory::kWarpLanes, lane = at.lane % TensorMemory::kLanes;
   if (lane == first || (f.lanes() == 16 && lane == first + 16)) {
     if (lane != at.lane)
-      ctx.find({.inst = ctx.index_of(inst), .warp = ctx.warp_index, .offset = HazardFinding::kNone,
-                .text = fmt::format("names lane {} of Tensor Memory, which has {}: taken as lane {}", at.lane, TensorMemory::kLanes, lane), .named = kMisuse});
+      ctx.find({.inst = ctx.index_of(inst),
+                .warp = ctx.warp_index,
+                .offset = HazardFinding::kNone,
+                .text = fmt::format("names lane {} of Tensor Memory, which has {}: taken as lane {}", at.lane, TensorMemory::kLanes, lane),
+                .named = kMisuse});
     at.lane = lane;
     return true;
   }
-  ctx.fault(kMisuse, 0, at.bits(),
-            fmt::format("address {:#x} names lane {} of Tensor Memory; warp {} (warp {} of its warpgroup) reaches lanes {} to {} only, and .{} starts at lane {}{}", at.bits(), at.lane,
-                        ctx.warp_index, ctx.warp_index % 4, first, first + 31, kTensorShapeNames[static_cast<size_t>(f.shape)], first,
-                        f.lanes() == 16 ? fmt::format(" or {}", first + 16) : ""));
+  ctx.fault(
+      kMisuse, 0, at.bits(),
+      fmt::format(
+          "address {:#x} names lane {} of Tensor Memory; warp {} (warp {} of its warpgroup) reaches lanes {} to {} only, and .{} starts at lane {}{}",
+          at.bits(), at.lane, ctx.warp_index, ctx.warp_index % 4, first, first + 31, kTensorShapeNames[static_cast<size_t>(f.shape)], first,
+          f.lanes() == 16 ? fmt::format(" or {}", first + 16) : ""));
   return false;
 }
 
@@ -197,7 +213,11 @@ bool prepare_move(ExecContext& ctx, const Inst& inst, uint32_t mask, int address
   const TensorFragment& f = TensorAccess::of(inst).fragment;
   TensorAddress at;
   if (!uniform_tensor_address(ctx, inst, inst.operand(address_group), at) || !check_lanes(ctx, inst, f, at)) return false;
-  move = {.lane = at.lane, .lanes = f.lanes(), .columns = f.columns(), .accesses = f.accesses(), .column = {at.column, (at.column + f.half_split) & 0xffffu}};
+  move = {.lane = at.lane,
+          .lanes = f.lanes(),
+          .columns = f.columns(),
+          .accesses = f.accesses(),
+          .column = {at.column, (at.column + f.half_split) & 0xffffu}};
   for (uint32_t a = 0; a < move.accesses; ++a)
     if (std::string e = ctx.tensor->check_owned(ctx.cta_key, 0, move.column[a], move.columns); !e.empty()) {
       ctx.fault(kMisuse, 0, at.bits(), fmt::format("address {:#x}: {}", at.bits(), e));

@@ -33,8 +33,16 @@ const Tcgen05MmaInst& plan_of(const Inst& inst) { return *static_cast<const Tcge
 // ---- the functions of an operation ----
 
 Tcgen05Operands operands_of(const Tcgen05Op& op, const Tcgen05Memories& m) {
-  Tcgen05Operands o{.desc_a = op.desc_a, .desc_b = op.desc_b, .d = op.d, .a = op.a, .scale_a = op.scale_a, .scale_b = op.scale_b, .metadata = op.metadata,
-                    .accumulate = op.accumulate, .scale_input_d = op.scale_input_d, .disable_output_lane = op.disable_output_lane,
+  Tcgen05Operands o{.desc_a = op.desc_a,
+                    .desc_b = op.desc_b,
+                    .d = op.d,
+                    .a = op.a,
+                    .scale_a = op.scale_a,
+                    .scale_b = op.scale_b,
+                    .metadata = op.metadata,
+                    .accumulate = op.accumulate,
+                    .scale_input_d = op.scale_input_d,
+                    .disable_output_lane = op.disable_output_lane,
                     .zero_column_mask = op.zero_column_mask};
   for (size_t cta = 0; cta < op.cta_group; ++cta) {
     o.tensor[cta] = m.tensor[cta]->column(0);
@@ -58,7 +66,8 @@ SharedOperand shared_b(const Tcgen05Plan& plan, uint64_t desc, uint64_t zero_col
 }
 
 TensorRange range(uint8_t cta, uint32_t lane, uint32_t lanes, uint32_t address, uint32_t columns) {
-  return {cta, static_cast<uint16_t>(lane), static_cast<uint16_t>(lanes), static_cast<uint16_t>(TensorAddress::of(address).column), static_cast<uint16_t>(columns)};
+  return {cta, static_cast<uint16_t>(lane), static_cast<uint16_t>(lanes), static_cast<uint16_t>(TensorAddress::of(address).column),
+          static_cast<uint16_t>(columns)};
 }
 
 /// One rectangle of `columns` columns for the lanes of all parts of a CTA, or one a part where lanes are left out between them.
@@ -161,7 +170,9 @@ class Issue {
  private:
   static constexpr uint32_t kScaleAddressMask = 0x3fffffff;
   template <class T>
-  T value(int group) { return ctx_.src<T>(inst_.operand(group))[lane_]; }
+  T value(int group) {
+    return ctx_.src<T>(inst_.operand(group))[lane_];
+  }
   uint32_t address(int group) { return tensor_address(ctx_, inst_.operand(group), lane_); }
   bool fault(const char* kind, uint64_t address, std::string text) {
     ctx_.fault(kind, lane_, address, std::move(text));
@@ -170,7 +181,8 @@ class Issue {
 
   bool check(const Tcgen05Op& op) {
     if (std::string why = check_instruction_descriptor(plan_.form, op.idesc); !why.empty())
-      return fault("bad-descriptor", op.idesc, fmt::format("instruction descriptor {:#010x} of tcgen05.mma kind::{}: {}", op.idesc, name(plan_.form.kind), why));
+      return fault("bad-descriptor", op.idesc,
+                   fmt::format("instruction descriptor {:#010x} of tcgen05.mma kind::{}: {}", op.idesc, name(plan_.form.kind), why));
     const Tcgen05Plan plan(plan_.form, op.idesc);
     return check_lanes(plan, op) && (plan_.form.a_in_tensor_memory || check_shared(shared_a(plan, op.desc_a), plan)) && check_shift(plan, op) &&
            check_shared(shared_b(plan, op.desc_b, op.zero_column_mask), plan);
@@ -180,12 +192,14 @@ class Issue {
   bool check_lanes(const Tcgen05Plan& plan, const Tcgen05Op& op) {
     const uint32_t lane = TensorAddress::of(op.d).lane;
     if (lane != 0 && !(plan.half_datapath() && lane == 16))
-      return fault("tmem-misuse", op.d, fmt::format("D of tcgen05.mma with M = {} begins at lane {} of Tensor Memory (address {:#x}), expected lane 0{}", plan.idesc().m, lane, op.d,
-                                                    plan.half_datapath() ? " or 16" : ""));
+      return fault("tmem-misuse", op.d,
+                   fmt::format("D of tcgen05.mma with M = {} begins at lane {} of Tensor Memory (address {:#x}), expected lane 0{}", plan.idesc().m,
+                               lane, op.d, plan.half_datapath() ? " or 16" : ""));
     const auto same = [&](uint32_t address, const char* what) {
       if (TensorAddress::of(address).lane == lane) return true;
-      return fault("tmem-misuse", address, fmt::format("{} of tcgen05.mma begins at lane {} of Tensor Memory (address {:#x}), expected lane {} as D", what,
-                                                       TensorAddress::of(address).lane, address, lane));
+      return fault("tmem-misuse", address,
+                   fmt::format("{} of tcgen05.mma begins at lane {} of Tensor Memory (address {:#x}), expected lane {} as D", what,
+                               TensorAddress::of(address).lane, address, lane));
     };
     const MmaForm& form = plan.form();
     return (!form.a_in_tensor_memory || same(op.a, "A")) && (!form.sparse || same(op.metadata, "sparsity metadata"));
@@ -195,8 +209,9 @@ class Issue {
     if (!plan.form().weight_stationary) return true;
     const int shift = column_shift(op.zero_column_mask), limit = plan.idesc().m == 32 ? 16 : 32;
     if (shift <= limit) return true;
-    return fault("bad-descriptor", op.zero_column_mask, fmt::format("zero-column mask descriptor {:#x} of tcgen05.mma.ws: column shift (bits 56-61) is {}, expected at most {} for M = {}",
-                                                                    op.zero_column_mask, shift, limit, plan.idesc().m));
+    return fault("bad-descriptor", op.zero_column_mask,
+                 fmt::format("zero-column mask descriptor {:#x} of tcgen05.mma.ws: column shift (bits 56-61) is {}, expected at most {} for M = {}",
+                             op.zero_column_mask, shift, limit, plan.idesc().m));
   }
 
   bool check_shared(const SharedOperand& o, const Tcgen05Plan& plan) {
@@ -204,8 +219,10 @@ class Issue {
     const bool tf32 = plan.form().kind == MmaKind::tf32, wide = o.descriptor.atom_bytes == 32;
     if (p.kind == nullptr && o.slice.major == Major::mn && tf32 != wide)
       p = {"bad-descriptor", tf32 ? "a transposed matrix of tf32 has swizzle mode 1 (128 bytes in units of 32) only"
-                                  : fmt::format("swizzle mode 1 (128 bytes in units of 32) is for transposed matrices of tf32, not of kind::{}", name(plan.form().kind))};
-    if (p.kind) return fault(p.kind, o.descriptor.start, fmt::format("matrix descriptor {:#018x} of operand {} of tcgen05.mma: {}", o.bits, o.name, p.text));
+                                  : fmt::format("swizzle mode 1 (128 bytes in units of 32) is for transposed matrices of tf32, not of kind::{}",
+                                                name(plan.form().kind))};
+    if (p.kind)
+      return fault(p.kind, o.descriptor.start, fmt::format("matrix descriptor {:#018x} of operand {} of tcgen05.mma: {}", o.bits, o.name, p.text));
     uint32_t lowest = 0;
     std::string outside = outside_shared(o, "tcgen05.mma", ctx_.shared->size(), lowest);
     return outside.empty() || fault("out-of-bounds", lowest, std::move(outside));
@@ -240,7 +257,9 @@ std::string scale_vector(const Decoded& d, MmaKind kind, uint8_t& size) {
   size = word == "scale_vec::1X" ? 1 : word == "scale_vec::2X" ? 2 : word == "block32" ? (mx8 ? 1 : 2) : 4;
   if (mx8 ? size == 1 : size == 2 || (nv && size == 4)) return {};
   return fmt::format(".{} does not go with kind::{}, expected {}", word, name(kind),
-                     mx8 ? ".scale_vec::1X or .block32" : nv ? ".scale_vec::2X, .scale_vec::4X, .block32 or .block16" : ".scale_vec::2X or .block32");
+                     mx8  ? ".scale_vec::1X or .block32"
+                     : nv ? ".scale_vec::2X, .scale_vec::4X, .block32 or .block16"
+                          : ".scale_vec::2X or .block32");
 }
 
 /// What the family targets (sm_100f) do not have (PTX ISA, "tcgen05.mma": Target ISA Notes).
@@ -262,7 +281,8 @@ std::string bind_form(const Inst& inst, const Decoded& d, MmaForm& form) {
   form.shift = d.has("ashift");
   form.a_in_tensor_memory = inst.operand(Positions::kA).kind == Operand::Kind::address;
   const std::string_view use = d.value("collector_usage");
-  if (form.shift && (use == "collector::a::fill" || use == "collector::a::use")) return fmt::format(".{} does not go with .ashift, expected .collector::a::lastuse or .collector::a::discard", use);
+  if (form.shift && (use == "collector::a::fill" || use == "collector::a::use"))
+    return fmt::format(".{} does not go with .ashift, expected .collector::a::lastuse or .collector::a::discard", use);
   if (auto e = needs_arch_specific(d, form); !e.empty()) return e;
   return is_scaled(form.kind) ? scale_vector(d, form.kind, form.scale_vec) : std::string{};
 }
@@ -280,17 +300,21 @@ std::string bind_plain_tail(const Inst& inst, const Decoded& d, const MmaForm& f
   if (next < inst.group_count && inst.group(next).size() > 1) {
     at.mask = next++;
     const size_t words = form.cta_group == 2 ? 8 : 4;
-    if (inst.group(at.mask).size() != words) return fmt::format("operand {} (disable-output-lane) has {} registers, expected {} with cta_group::{}", at.mask + 1, inst.group(at.mask).size(), words, form.cta_group);
+    if (inst.group(at.mask).size() != words)
+      return fmt::format("operand {} (disable-output-lane) has {} registers, expected {} with cta_group::{}", at.mask + 1, inst.group(at.mask).size(),
+                         words, form.cta_group);
     if (auto e = expect_group(inst, at.mask, d, 32, false, false); !e.empty()) return e;
   }
   at.enable = next++;
   if (next == inst.group_count) return {};
   at.last = next;
   // ptxas 13.0 takes it with kind::i8 too, where the manual gives it no meaning.
-  if (form.kind != MmaKind::f16 && form.kind != MmaKind::tf32) return fmt::format("operand {} (scale-input-d) does not go with kind::{}, expected kind::f16 or kind::tf32", next + 1, name(form.kind));
+  if (form.kind != MmaKind::f16 && form.kind != MmaKind::tf32)
+    return fmt::format("operand {} (scale-input-d) does not go with kind::{}, expected kind::f16 or kind::tf32", next + 1, name(form.kind));
   const Operand& scale = inst.operand(next);
   if (scale.kind == Operand::Kind::constant && scale.value >= 0 && scale.value <= 15) return {};
-  return fmt::format("operand {} (scale-input-d) is {}, expected a constant from 0 to 15", next + 1, scale.kind == Operand::Kind::constant ? std::to_string(scale.value) : "not a constant");
+  return fmt::format("operand {} (scale-input-d) is {}, expected a constant from 0 to 15", next + 1,
+                     scale.kind == Operand::Kind::constant ? std::to_string(scale.value) : "not a constant");
 }
 
 std::string bind_operands(const Inst& inst, const Decoded& d, const MmaForm& form, Positions& at) {
@@ -346,12 +370,14 @@ std::string bind_mma(Inst& inst, const Decoded& d) {
 // ---- forms ----
 
 constexpr std::string_view kGroups = "  .cta_group = { .cta_group::1, .cta_group::2 };";
-constexpr std::string_view kCollectorA = "  .collector_usage = { .collector::a::fill, .collector::a::use, .collector::a::lastuse, .collector::a::discard };";
+constexpr std::string_view kCollectorA =
+    "  .collector_usage = { .collector::a::fill, .collector::a::use, .collector::a::lastuse, .collector::a::discard };";
 
 std::string collectors_b() {
   std::string list;
   for (int buffer = 0; buffer < 4; ++buffer)
-    for (const std::string_view op : {"fill", "use", "lastuse", "discard"}) list += fmt::format("{} .collector::b{}::{}", list.empty() ? "" : ",", buffer, op);
+    for (const std::string_view op : {"fill", "use", "lastuse", "discard"})
+      list += fmt::format("{} .collector::b{}::{}", list.empty() ? "" : ",", buffer, op);
   return fmt::format("  .cta_group = {{ .cta_group::1 }};  .collector_usage = {{{} }};", list);
 }
 
@@ -362,25 +388,30 @@ std::string plain_syntax(std::string_view kinds, bool sparse, std::string_view s
   std::string text;
   for (const std::string_view mask : {"", ", disable-output-lane"})
     for (const bool tensor : {false, true})
-      text += fmt::format("tcgen05.mma{}.cta_group.kind{}{{.collector_usage}} [d-tmem], {}, b-desc{}, idesc{}, {{!}}enable-input-d{};\n", sparse ? ".sp" : "",
-                          tensor ? "{.ashift}" : "", tensor ? "[a-tmem]" : "a-desc", meta(sparse), mask, scale);
+      text += fmt::format("tcgen05.mma{}.cta_group.kind{}{{.collector_usage}} [d-tmem], {}, b-desc{}, idesc{}, {{!}}enable-input-d{};\n",
+                          sparse ? ".sp" : "", tensor ? "{.ashift}" : "", tensor ? "[a-tmem]" : "a-desc", meta(sparse), mask, scale);
   return fmt::format("{}  .kind = {{ {} }};{}{}", text, kinds, kGroups, kCollectorA);
 }
 
 std::string scaled_syntax(bool sparse) {
   std::string text;
   for (const std::string_view a : {"a-desc", "[a-tmem]"})
-    text += fmt::format("tcgen05.mma{}.cta_group.kind.block_scale{{.scale_vectorsize}}{{.collector_usage}} [d-tmem], {}, b-desc{}, idesc, [scale-A-tmem], [scale-B-tmem], {{!}}enable-input-d;\n",
-                        sparse ? ".sp" : "", a, meta(sparse));
-  return fmt::format("{}  .kind = {{ .kind::mxf8f6f4, .kind::mxf4, .kind::mxf4nvf4 }};{}"
-                     "  .scale_vectorsize = {{ .scale_vec::1X, .scale_vec::2X, .scale_vec::4X, .block16, .block32 }};{}", text, kGroups, kCollectorA);
+    text += fmt::format(
+        "tcgen05.mma{}.cta_group.kind.block_scale{{.scale_vectorsize}}{{.collector_usage}} [d-tmem], {}, b-desc{}, idesc, [scale-A-tmem], "
+        "[scale-B-tmem], {{!}}enable-input-d;\n",
+        sparse ? ".sp" : "", a, meta(sparse));
+  return fmt::format(
+      "{}  .kind = {{ .kind::mxf8f6f4, .kind::mxf4, .kind::mxf4nvf4 }};{}"
+      "  .scale_vectorsize = {{ .scale_vec::1X, .scale_vec::2X, .scale_vec::4X, .block16, .block32 }};{}",
+      text, kGroups, kCollectorA);
 }
 
 std::string stationary_syntax(bool sparse) {
   std::string text;
   for (const std::string_view a : {"a-desc", "[a-tmem]"})
-    text += fmt::format("tcgen05.mma.ws{}.cta_group.kind{{.collector_usage}} [d-tmem], {}, b-desc{}, idesc, {{!}}enable-input-d{{, zero-column-mask-desc}};\n", sparse ? ".sp" : "", a,
-                        meta(sparse));
+    text += fmt::format(
+        "tcgen05.mma.ws{}.cta_group.kind{{.collector_usage}} [d-tmem], {}, b-desc{}, idesc, {{!}}enable-input-d{{, zero-column-mask-desc}};\n",
+        sparse ? ".sp" : "", a, meta(sparse));
   return fmt::format("{}  .kind = {{ .kind::f16, .kind::tf32, .kind::f8f6f4, .kind::i8 }};{}", text, collectors_b());
 }
 
@@ -388,7 +419,13 @@ std::vector<InstDef> forms() {
   static std::deque<std::string> texts;  // InstDef keeps views
   std::vector<InstDef> table;
   const auto add = [&](std::string syntax, std::string_view manual, std::string_view doc, Since since = {8, 6, 100}) {
-    table.push_back({.base = "tcgen05", .syntax = texts.emplace_back(std::move(syntax)), .op = Op::tcgen05_mma, .bind = &bind_mma, .since = since, .manual = manual, .doc = doc});
+    table.push_back({.base = "tcgen05",
+                     .syntax = texts.emplace_back(std::move(syntax)),
+                     .op = Op::tcgen05_mma,
+                     .bind = &bind_mma,
+                     .since = since,
+                     .manual = manual,
+                     .doc = doc});
   };
   for (const bool sparse : {false, true}) {
     const std::string_view manual = sparse ? "tcgen05.mma.sp" : "tcgen05.mma";

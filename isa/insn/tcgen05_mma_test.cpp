@@ -45,7 +45,8 @@ std::string kernel(const std::string& mma, uint64_t a = descriptor_a(), uint64_t
     st.global.v4.b32 [%out], {{%r20,%r21,%r22,%r23}}; st.global.v4.b32 [%out+16], {{%r24,%r25,%r26,%r27}};
     st.global.v4.b32 [%out+32], {{%r28,%r29,%r30,%r31}}; st.global.v4.b32 [%out+48], {{%r32,%r33,%r34,%r35}};
     tcgen05.fence::before_thread_sync; bar.sync 0;
-    @%p1 tcgen05.dealloc.cta_group::1.sync.aligned.b32 %r1, 64;)", a, b, mma);
+    @%p1 tcgen05.dealloc.cta_group::1.sync.aligned.b32 %r1, 64;)",
+                     a, b, mma);
 }
 
 PtxHarness harness() {
@@ -67,8 +68,8 @@ TEST(Tcgen05Mma, Product) {
     PtxHarness h = harness();
     h.options.order = order;
     // The second one adds: D = 2 A B. The third is 2^-1 of that, and A B: 2 A B again.
-    h.run(kernel(plain() + plain(std::to_string(kIdesc), "%r1", "!%p4") +
-                 "@%p2 tcgen05.mma.cta_group::1.kind::f16 [%r1], %rd1, %rd2, %r11, !%p4, 1;"));
+    h.run(
+        kernel(plain() + plain(std::to_string(kIdesc), "%r1", "!%p4") + "@%p2 tcgen05.mma.cta_group::1.kind::f16 [%r1], %rd1, %rd2, %r11, !%p4, 1;"));
     ASSERT_TRUE(h.ok()) << h.messages();
     EXPECT_TRUE(h.diags.all().empty()) << h.messages();
     for (uint32_t t = 0; t < 128; ++t)
@@ -112,7 +113,11 @@ struct Loaded {
 Loaded load(const std::string& statement, MmaKind kind, const InstructionDescriptor& d) {
   Loaded l;
   Diagnostics diags;
-  l.module = load_module("k.ptx", ".version 9.0\n.target sm_100a\n.address_size 64\n.visible .entry k() { .reg .pred %p<4>; .reg .b32 %r<40>; .reg .b64 %rd<8>; " + statement + " ret; }\n", diags);
+  l.module =
+      load_module("k.ptx",
+                  ".version 9.0\n.target sm_100a\n.address_size 64\n.visible .entry k() { .reg .pred %p<4>; .reg .b32 %r<40>; .reg .b64 %rd<8>; " +
+                      statement + " ret; }\n",
+                  diags);
   if (!l.module || diags.has_errors()) {
     ADD_FAILURE() << diags.all()[0].str();
     return l;
@@ -126,7 +131,8 @@ std::string text_of(const TensorRange& r) { return fmt::format("{}:{}+{}/{}+{}",
 
 TEST(Tcgen05Mma, TouchesByHand) {
   // m64: 16 lanes in each quarter from lane 16 on; A in Tensor Memory: 8 columns.
-  Loaded half = load("tcgen05.mma.cta_group::1.kind::f16 [%r0], [%r1], %rd1, %r9, %p1;", MmaKind::f16, {.d = Type::f32, .a = Type::f16, .b = Type::f16, .m = 64, .n = 24});
+  Loaded half = load("tcgen05.mma.cta_group::1.kind::f16 [%r0], [%r1], %rd1, %r9, %p1;", MmaKind::f16,
+                     {.d = Type::f32, .a = Type::f16, .b = Type::f16, .m = 64, .n = 24});
   half.op.d = 16 << 16 | 32, half.op.a = 16 << 16 | 100, half.op.desc_b = descriptor_b();
   Tcgen05Touches t;
   Tcgen05Ops::of(half.op).touches(half.op, t);
@@ -173,7 +179,10 @@ TEST(Tcgen05Mma, TouchesByHand) {
 
 // ---- forms ----
 
-struct Form { std::string text; bool accepted; };
+struct Form {
+  std::string text;
+  bool accepted;
+};
 
 std::vector<Form> forms() {
   std::vector<Form> out;

@@ -31,7 +31,8 @@ std::string with_columns(const std::string& body, int columns = 64, const std::s
     {1}
     bar.sync 0;
     {2}
-    @%p1 tcgen05.dealloc.cta_group::1.sync.aligned.b32 %r1, {0};)", columns, body, end);
+    @%p1 tcgen05.dealloc.cta_group::1.sync.aligned.b32 %r1, {0};)",
+                     columns, body, end);
 }
 
 std::string vector(const char* prefix, int first, int count) {
@@ -63,7 +64,11 @@ std::string warning(const std::string& body, const char* kind) {
 
 // What .32x32b wrote, every other shape reads where its fragment says: word (lane, column) is 1000 lane + column.
 TEST(Tcgen05Ptx, LoadsAndStores) {
-  const TensorFragment fragments[] = {{TensorShape::s32x32b, 8}, {TensorShape::s16x64b, 4}, {TensorShape::s16x128b, 2}, {TensorShape::s16x256b, 1}, {TensorShape::s16x32bx2, 8, false, 4}};
+  const TensorFragment fragments[] = {{TensorShape::s32x32b, 8},
+                                      {TensorShape::s16x64b, 4},
+                                      {TensorShape::s16x128b, 2},
+                                      {TensorShape::s16x256b, 1},
+                                      {TensorShape::s16x32bx2, 8, false, 4}};
   for (const TensorFragment& f : fragments)
     for (const uint32_t upper : {0u, 16u}) {
       if (f.lanes() == 32 && upper != 0) continue;
@@ -72,8 +77,8 @@ TEST(Tcgen05Ptx, LoadsAndStores) {
       std::string body = "mul.lo.u32 %r3, %tid_x, 1000;";
       for (int c = 0; c < 16; ++c) body += fmt::format("add.u32 %r{}, %r3, {};", 10 + c, c);
       body += fmt::format("tcgen05.st.sync.aligned.32x32b.x16.b32 [%r2], {}; tcgen05.wait::st.sync.aligned;", vector("%r", 10, 16));
-      body += fmt::format("add.u32 %r4, %r2, {}; tcgen05.ld.sync.aligned.{}.x{}.b32 {}, [%r4]{}; tcgen05.wait::ld.sync.aligned;", (upper << 16) + 1, name, f.repeats,
-                          vector("%r", 30, static_cast<int>(f.registers())), f.accesses() == 2 ? ", 4" : "");
+      body += fmt::format("add.u32 %r4, %r2, {}; tcgen05.ld.sync.aligned.{}.x{}.b32 {}, [%r4]{}; tcgen05.wait::ld.sync.aligned;", (upper << 16) + 1,
+                          name, f.repeats, vector("%r", 30, static_cast<int>(f.registers())), f.accesses() == 2 ? ", 4" : "");
       for (uint32_t r = 0; r < f.registers(); ++r) body += fmt::format("st.global.u32 [%out+{}], %r{};", 4 * r, 30 + r);
       PtxHarness h = harness();
       h.run(with_columns(body));
@@ -109,10 +114,11 @@ TEST(Tcgen05Ptx, StoresInFragments) {
 // Two 16-bit values a register: columns 2 r and 2 r + 1.
 TEST(Tcgen05Ptx, Packing) {
   PtxHarness h = harness();
-  std::string body = "mov.u32 %r10, 0x22221111; mov.u32 %r11, 0x44443333;"
-                     "tcgen05.st.sync.aligned.32x32b.x2.unpack::16b.b32 [%r2], {%r10,%r11}; tcgen05.wait::st.sync.aligned;"
-                     "tcgen05.ld.sync.aligned.32x32b.x4.b32 {%r20,%r21,%r22,%r23}, [%r2]; tcgen05.ld.sync.aligned.32x32b.x2.pack::16b.b32 {%r24,%r25}, [%r2];"
-                     "tcgen05.wait::ld.sync.aligned;";
+  std::string body =
+      "mov.u32 %r10, 0x22221111; mov.u32 %r11, 0x44443333;"
+      "tcgen05.st.sync.aligned.32x32b.x2.unpack::16b.b32 [%r2], {%r10,%r11}; tcgen05.wait::st.sync.aligned;"
+      "tcgen05.ld.sync.aligned.32x32b.x4.b32 {%r20,%r21,%r22,%r23}, [%r2]; tcgen05.ld.sync.aligned.32x32b.x2.pack::16b.b32 {%r24,%r25}, [%r2];"
+      "tcgen05.wait::ld.sync.aligned;";
   for (int r = 0; r < 6; ++r) body += fmt::format("st.global.u32 [%out+{}], %r{};", 4 * r, 20 + r);
   h.run(with_columns(body));
   ASSERT_TRUE(h.ok()) << h.messages();
@@ -123,8 +129,9 @@ TEST(Tcgen05Ptx, Packing) {
 // Rows 128 to 255 of a CTA pair, as its second CTA counts them, are lanes 0 to 127 of its own Tensor Memory.
 TEST(Tcgen05Ptx, LanesOfAPair) {
   PtxHarness h = harness();
-  h.run(with_columns("mov.u32 %r10, 42; add.u32 %r3, %r2, 0x800000; tcgen05.st.sync.aligned.32x32b.x1.b32 [%r3], {%r10}; tcgen05.wait::st.sync.aligned;"
-                     "tcgen05.ld.sync.aligned.32x32b.x1.b32 {%r11}, [%r2]; tcgen05.wait::ld.sync.aligned; st.global.u32 [%out], %r11;"));
+  h.run(
+      with_columns("mov.u32 %r10, 42; add.u32 %r3, %r2, 0x800000; tcgen05.st.sync.aligned.32x32b.x1.b32 [%r3], {%r10}; tcgen05.wait::st.sync.aligned;"
+                   "tcgen05.ld.sync.aligned.32x32b.x1.b32 {%r11}, [%r2]; tcgen05.wait::ld.sync.aligned; st.global.u32 [%out], %r11;"));
   ASSERT_TRUE(h.ok()) << h.messages();
   ASSERT_EQ(h.diags.all().size(), 1u) << h.messages();
   // The last warp at bar.sync goes on first and is named: warp 3, lane 128 + 3 * 32 = 224.
@@ -133,14 +140,28 @@ TEST(Tcgen05Ptx, LanesOfAPair) {
 }
 
 TEST(Tcgen05Ptx, LaneRules) {
-  EXPECT_NE(failure(with_columns("tcgen05.ld.sync.aligned.32x32b.x1.b32 {%r10}, [%r1];"), "tmem-misuse").find("warp 3 (warp 3 of its warpgroup) reaches lanes 96 to 127 only"), std::string::npos);
-  EXPECT_NE(failure(with_columns("add.u32 %r2, %r2, 0x80000; tcgen05.ld.sync.aligned.16x64b.x1.b32 {%r10}, [%r2];"), "tmem-misuse").find(".16x64b starts at lane 96 or 112"), std::string::npos);
-  EXPECT_NE(failure(with_columns("add.u32 %r2, %r2, 0x100000; tcgen05.ld.sync.aligned.32x32b.x1.b32 {%r10}, [%r2];"), "tmem-misuse").find("names lane 112"), std::string::npos);
-  EXPECT_NE(failure(with_columns("add.u32 %r2, %r2, %tid_x; tcgen05.st.sync.aligned.32x32b.x1.b32 [%r2], {%r10};"), "tmem-misuse").find("expected the same in all lanes"), std::string::npos);
-  EXPECT_NE(failure(with_columns("@%p2 tcgen05.ld.sync.aligned.32x32b.x1.b32 {%r10}, [%r2];"), "deadlock").find("lanes 0x1 wait for the other lanes of the warp"), std::string::npos);
+  EXPECT_NE(failure(with_columns("tcgen05.ld.sync.aligned.32x32b.x1.b32 {%r10}, [%r1];"), "tmem-misuse")
+                .find("warp 3 (warp 3 of its warpgroup) reaches lanes 96 to 127 only"),
+            std::string::npos);
+  EXPECT_NE(failure(with_columns("add.u32 %r2, %r2, 0x80000; tcgen05.ld.sync.aligned.16x64b.x1.b32 {%r10}, [%r2];"), "tmem-misuse")
+                .find(".16x64b starts at lane 96 or 112"),
+            std::string::npos);
+  EXPECT_NE(
+      failure(with_columns("add.u32 %r2, %r2, 0x100000; tcgen05.ld.sync.aligned.32x32b.x1.b32 {%r10}, [%r2];"), "tmem-misuse").find("names lane 112"),
+      std::string::npos);
+  EXPECT_NE(failure(with_columns("add.u32 %r2, %r2, %tid_x; tcgen05.st.sync.aligned.32x32b.x1.b32 [%r2], {%r10};"), "tmem-misuse")
+                .find("expected the same in all lanes"),
+            std::string::npos);
+  EXPECT_NE(failure(with_columns("@%p2 tcgen05.ld.sync.aligned.32x32b.x1.b32 {%r10}, [%r2];"), "deadlock")
+                .find("lanes 0x1 wait for the other lanes of the warp"),
+            std::string::npos);
   EXPECT_NE(failure("tcgen05.wait::ld.sync.aligned;", "tmem-misuse", 20).find("needs all 32 lanes of the warp, but 20"), std::string::npos);
-  EXPECT_NE(failure(with_columns("tcgen05.ld.sync.aligned.32x32b.x1.b32 {%r10}, [%r2+64];"), "tmem-misuse").find("column 64 is not allocated by this CTA (allocated: 0 to 63)"), std::string::npos);
-  EXPECT_NE(failure(with_columns("tcgen05.ld.sync.aligned.16x32bx2.x1.b32 {%r10}, [%r2], 600;"), "tmem-misuse").find("columns 600 to 600 of Tensor Memory, which has 512"), std::string::npos);
+  EXPECT_NE(failure(with_columns("tcgen05.ld.sync.aligned.32x32b.x1.b32 {%r10}, [%r2+64];"), "tmem-misuse")
+                .find("column 64 is not allocated by this CTA (allocated: 0 to 63)"),
+            std::string::npos);
+  EXPECT_NE(failure(with_columns("tcgen05.ld.sync.aligned.16x32bx2.x1.b32 {%r10}, [%r2], 600;"), "tmem-misuse")
+                .find("columns 600 to 600 of Tensor Memory, which has 512"),
+            std::string::npos);
 }
 
 TEST(Tcgen05Ptx, Allocation) {
@@ -148,8 +169,9 @@ TEST(Tcgen05Ptx, Allocation) {
   const auto dealloc = [](const char* at, int n) { return fmt::format("tcgen05.dealloc.cta_group::1.sync.aligned.b32 {}, {};", at, n); };
   {  // lowest free columns, aligned to their number
     PtxHarness h = harness(32);
-    h.run(slot + one + "[slot], 64;" + one + "[slot+4], 32;" + one + "[slot+8], 32; ld.shared.b32 %r1, [slot]; ld.shared.b32 %r2, [slot+4]; ld.shared.b32 %r3, [slot+8];" +
-          dealloc("%r1", 64) + dealloc("%r2", 32) + dealloc("%r3", 32) + "st.global.v4.u32 [%out], {%r1,%r2,%r3,%r3};");
+    h.run(slot + one + "[slot], 64;" + one + "[slot+4], 32;" + one +
+          "[slot+8], 32; ld.shared.b32 %r1, [slot]; ld.shared.b32 %r2, [slot+4]; ld.shared.b32 %r3, [slot+8];" + dealloc("%r1", 64) +
+          dealloc("%r2", 32) + dealloc("%r3", 32) + "st.global.v4.u32 [%out], {%r1,%r2,%r3,%r3};");
     ASSERT_TRUE(h.ok()) << h.messages();
     EXPECT_EQ(h.at(0, 0), 0u);
     EXPECT_EQ(h.at(0, 1), 64u);
@@ -157,12 +179,21 @@ TEST(Tcgen05Ptx, Allocation) {
   }
   EXPECT_NE(failure(slot + one + "[slot], 32;", "tmem-misuse", 32).find("ends without tcgen05.dealloc of columns 0 to 31"), std::string::npos);
   EXPECT_NE(failure(slot + dealloc("0", 32), "tmem-misuse", 32).find("no allocation of this CTA starts at column 0"), std::string::npos);
-  EXPECT_NE(failure(slot + one + "[slot], 64; ld.shared.b32 %r1, [slot];" + dealloc("%r1", 32), "tmem-misuse", 32).find("has 64 columns, tcgen05.dealloc names 32"), std::string::npos);
-  EXPECT_NE(failure(slot + "tcgen05.relinquish_alloc_permit.cta_group::1.sync.aligned;" + one + "[slot], 32;", "tmem-misuse", 32).find("after this CTA executed tcgen05.relinquish_alloc_permit"), std::string::npos);
-  EXPECT_NE(failure(slot + "mov.u32 %r1, 48;" + one + "[slot], %r1;", "tmem-misuse", 32).find("48 columns, expected a power of 2 from 32 to 512"), std::string::npos);
-  EXPECT_NE(failure(slot + "tcgen05.alloc.cta_group::2.sync.aligned.shared::cta.b32 [slot], 32;", "tmem-misuse", 32).find("it has no peer CTA 1"), std::string::npos);
-  EXPECT_NE(warning(slot + "setp.lt.u32 %p1, %tid_x, 32; @!%p1 bra E;" + one + "[slot], 32;" + one + "[slot+4], 64; ld.shared.b32 %r1, [slot]; ld.shared.b32 %r2, [slot+4];" + dealloc("%r1", 32) +
-                    dealloc("%r2", 64) + "E:", "tmem-misuse").find("the number must not increase"), std::string::npos);
+  EXPECT_NE(failure(slot + one + "[slot], 64; ld.shared.b32 %r1, [slot];" + dealloc("%r1", 32), "tmem-misuse", 32)
+                .find("has 64 columns, tcgen05.dealloc names 32"),
+            std::string::npos);
+  EXPECT_NE(failure(slot + "tcgen05.relinquish_alloc_permit.cta_group::1.sync.aligned;" + one + "[slot], 32;", "tmem-misuse", 32)
+                .find("after this CTA executed tcgen05.relinquish_alloc_permit"),
+            std::string::npos);
+  EXPECT_NE(failure(slot + "mov.u32 %r1, 48;" + one + "[slot], %r1;", "tmem-misuse", 32).find("48 columns, expected a power of 2 from 32 to 512"),
+            std::string::npos);
+  EXPECT_NE(failure(slot + "tcgen05.alloc.cta_group::2.sync.aligned.shared::cta.b32 [slot], 32;", "tmem-misuse", 32).find("it has no peer CTA 1"),
+            std::string::npos);
+  EXPECT_NE(warning(slot + "setp.lt.u32 %p1, %tid_x, 32; @!%p1 bra E;" + one + "[slot], 32;" + one +
+                        "[slot+4], 64; ld.shared.b32 %r1, [slot]; ld.shared.b32 %r2, [slot+4];" + dealloc("%r1", 32) + dealloc("%r2", 64) + "E:",
+                    "tmem-misuse")
+                .find("the number must not increase"),
+            std::string::npos);
 }
 
 // Warp 1 waits for the columns that warp 0 gives back; without that it waits for ever, which is said.

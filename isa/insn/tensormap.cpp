@@ -12,11 +12,17 @@ namespace {
 constexpr uint32_t kMapBytes = sizeof(TensorMapBytes);
 using Field = TensorMapFieldName;
 
-constexpr std::pair<std::string_view, Field> kFields[] = {
-    {"global_address", Field::global_address}, {"rank", Field::rank}, {"box_dim", Field::box_dim}, {"global_dim", Field::global_dim},
-    {"global_stride", Field::global_stride}, {"element_stride", Field::element_stride}, {"elemtype", Field::elemtype},
-    {"interleave_layout", Field::interleave_layout}, {"swizzle_mode", Field::swizzle_mode}, {"swizzle_atomicity", Field::swizzle_atomicity},
-    {"fill_mode", Field::fill_mode}};
+constexpr std::pair<std::string_view, Field> kFields[] = {{"global_address", Field::global_address},
+                                                          {"rank", Field::rank},
+                                                          {"box_dim", Field::box_dim},
+                                                          {"global_dim", Field::global_dim},
+                                                          {"global_stride", Field::global_stride},
+                                                          {"element_stride", Field::element_stride},
+                                                          {"elemtype", Field::elemtype},
+                                                          {"interleave_layout", Field::interleave_layout},
+                                                          {"swizzle_mode", Field::swizzle_mode},
+                                                          {"swizzle_atomicity", Field::swizzle_atomicity},
+                                                          {"fill_mode", Field::fill_mode}};
 
 bool has_ordinal(Field f) { return f == Field::box_dim || f == Field::global_dim || f == Field::global_stride || f == Field::element_stride; }
 
@@ -47,7 +53,8 @@ void run_replace(ExecContext& ctx, const Inst& inst, uint32_t mask) {
       uint8_t* bytes = whole_map(ctx, inst, space, addresses.data(), l);
       if (!bytes || ctx.addresses_only) return;
       const bool wide = field == Field::global_address || field == Field::global_stride;
-      replace_field(std::span<uint8_t, kMapBytes>(bytes, kMapBytes), field, ordinal, wide ? ctx.src<uint64_t>(value)[l] : ctx.src<uint32_t>(value)[l]);
+      replace_field(std::span<uint8_t, kMapBytes>(bytes, kMapBytes), field, ordinal,
+                    wide ? ctx.src<uint64_t>(value)[l] : ctx.src<uint32_t>(value)[l]);
     });
   });
 }
@@ -61,17 +68,21 @@ std::string bind_replace(Inst& inst, const Decoded& d) {
   inst.timing = inst.space == Space::shared ? TimingClass::sts : TimingClass::stg;
   inst.exec = &run_replace;
   inst.aux = static_cast<uint64_t>(field);
-  if (d.module && !d.module->arch_specific) return fmt::format("expected a target with architecture-specific features (sm_90a), the module's is {}", d.module->target);
+  if (d.module && !d.module->arch_specific)
+    return fmt::format("expected a target with architecture-specific features (sm_90a), the module's is {}", d.module->target);
   if (auto e = expect_address(inst, 0); !e.empty()) return e;
   if (wide != (d.value("type") == "b64")) return fmt::format(".{} with .{}, expected .{}", d.value("field"), d.value("type"), wide ? "b64" : "b32");
-  if (inst.group_count != (has_ordinal(field) ? 3 : 2)) return fmt::format(".{} with {} operands, expected {}", d.value("field"), inst.group_count, has_ordinal(field) ? 3 : 2);
+  if (inst.group_count != (has_ordinal(field) ? 3 : 2))
+    return fmt::format(".{} with {} operands, expected {}", d.value("field"), inst.group_count, has_ordinal(field) ? 3 : 2);
   if (has_ordinal(field)) {
     const Operand& ordinal = inst.operand(1);
     const int64_t limit = TensorMap::kMaxRank - (field == Field::global_stride ? 2 : 1);
-    if (ordinal.kind != Operand::Kind::constant || ordinal.value < 0 || ordinal.value > limit) return fmt::format("operand 2 is not a constant from 0 to {}", limit);
+    if (ordinal.kind != Operand::Kind::constant || ordinal.value < 0 || ordinal.value > limit)
+      return fmt::format("operand 2 is not a constant from 0 to {}", limit);
     inst.aux |= static_cast<uint64_t>(ordinal.value) << 8;
   }
-  if (field >= Field::elemtype && inst.operand(inst.group_count - 1).kind != Operand::Kind::constant) return fmt::format("the new value of .{} is not a constant", d.value("field"));
+  if (field >= Field::elemtype && inst.operand(inst.group_count - 1).kind != Operand::Kind::constant)
+    return fmt::format("the new value of .{} is not a constant", d.value("field"));
   return expect_group(inst, inst.group_count - 1, d, wide ? 64 : 32, false, false);
 }
 
@@ -117,15 +128,29 @@ std::span<const InstDef> tensormap_instructions() {
   static const std::vector<InstDef> table = {
       {.base = "tensormap",
        .syntax = "tensormap.replace.tile.field{.ss}.b1024.type [addr]{, ord}, new_val;"
-                 "  .field = { .global_address, .rank, .box_dim, .global_dim, .global_stride, .element_stride, .elemtype, .interleave_layout, .swizzle_mode, .fill_mode };"
+                 "  .field = { .global_address, .rank, .box_dim, .global_dim, .global_stride, .element_stride, .elemtype, .interleave_layout, "
+                 ".swizzle_mode, .fill_mode };"
                  "  .ss = { .global, .shared::cta, .shared };  .type = { .b32, .b64 };",
-       .op = Op::tensormap_replace, .bind = &bind_replace, .since = {8, 3, 90}, .manual = "Data Movement: tensormap.replace", .doc = "change a field of a tensor map in memory"},
+       .op = Op::tensormap_replace,
+       .bind = &bind_replace,
+       .since = {8, 3, 90},
+       .manual = "Data Movement: tensormap.replace",
+       .doc = "change a field of a tensor map in memory"},
       {.base = "tensormap",
-       .syntax = "tensormap.replace.tile.field{.ss}.b1024.type [addr], new_val;  .field = { .swizzle_atomicity };  .ss = { .global, .shared::cta, .shared };  .type = { .b32 };",
-       .op = Op::tensormap_replace, .bind = &bind_replace, .since = {8, 6, 100}, .manual = "Data Movement: tensormap.replace", .doc = "change the swizzle atomicity of a tensor map in memory"},
+       .syntax = "tensormap.replace.tile.field{.ss}.b1024.type [addr], new_val;  .field = { .swizzle_atomicity };  .ss = { .global, .shared::cta, "
+                 ".shared };  .type = { .b32 };",
+       .op = Op::tensormap_replace,
+       .bind = &bind_replace,
+       .since = {8, 6, 100},
+       .manual = "Data Movement: tensormap.replace",
+       .doc = "change the swizzle atomicity of a tensor map in memory"},
       {.base = "tensormap",
-       .syntax = "tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.scope.sync.aligned [dst], [src], size;  .scope = { .cta, .cluster, .gpu, .sys };",
-       .op = Op::tensormap_cp_fenceproxy, .bind = &bind_cp_fenceproxy, .since = {8, 3, 90}, .manual = "Synchronization: tensormap.cp_fenceproxy",
+       .syntax = "tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.scope.sync.aligned [dst], [src], size;  .scope = { .cta, "
+                 ".cluster, .gpu, .sys };",
+       .op = Op::tensormap_cp_fenceproxy,
+       .bind = &bind_cp_fenceproxy,
+       .since = {8, 3, 90},
+       .manual = "Synchronization: tensormap.cp_fenceproxy",
        .doc = "copy a tensor map from shared to global memory and make it visible to bulk copies"},
   };
   return table;

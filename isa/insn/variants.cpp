@@ -1,7 +1,7 @@
 #include "isa/insn/variants.h"
 
-#include <cstdio>
 #include <fmt/format.h>
+#include <cstdio>
 
 #include "isa/syntax/matcher.h"
 

@@ -12,8 +12,8 @@ struct Variant {
   std::string mnemonic;   // "add.rn.ftz.f32"
   std::string statement;  // "add.rn.ftz.f32 %f1, %f2, %f3;"
   std::vector<Type> operand_types;
-  bool accepted = true;   // by the bind function, for the given target
-  std::string reason;     // why not
+  bool accepted = true;  // by the bind function, for the given target
+  std::string reason;    // why not
   // Ready to run: the destination is in slots 0 and 1 (or predicates 0 and 1), source i (from 1) in slots 4i.. or predicate 4i.
   Inst inst;
   std::vector<Operand> operands;

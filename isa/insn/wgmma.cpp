@@ -184,7 +184,8 @@ std::string syntax_of(const Kind& k, bool sparse) {
                        k.satfinite ? "{.satfinite}" : "", k.popc ? ".and.popc" : "", a, meta, k.scales, transposes);
   };
   return form("a-desc", k.transposes_ss) + (k.transposes_ss == k.transposes_rs ? "" : form("a", k.transposes_rs)) +
-         fmt::format("  .shape = {{{} }};  .dtype = {{ {} }};  .atype = {{ {} }};  .btype = {{ {} }};", shapes(k.a, sparse), k.dtypes, k.atypes, k.btypes);
+         fmt::format("  .shape = {{{} }};  .dtype = {{ {} }};  .atype = {{ {} }};  .btype = {{ {} }};", shapes(k.a, sparse), k.dtypes, k.atypes,
+                     k.btypes);
 }
 
 std::vector<InstDef> forms() {
@@ -194,17 +195,36 @@ std::vector<InstDef> forms() {
     for (const Kind& k : kKinds) {
       if (wgmma_k(k.a, sparse) == 0) continue;
       const auto since = sparse ? Since{8, 2, 90} : Since{8, 0, 90};
-      table.push_back({.base = "wgmma", .syntax = texts.emplace_back(syntax_of(k, sparse)), .op = sparse ? Op::wgmma_mma_sp : Op::wgmma_mma,
-                       .bind = &bind_mma, .since = since,
-                       .manual = sparse ? "Asynchronous Warpgroup Level Matrix: wgmma.mma_async.sp" : "Asynchronous Warpgroup Level Matrix: wgmma.mma_async",
-                       .doc = k.doc});
+      table.push_back(
+          {.base = "wgmma",
+           .syntax = texts.emplace_back(syntax_of(k, sparse)),
+           .op = sparse ? Op::wgmma_mma_sp : Op::wgmma_mma,
+           .bind = &bind_mma,
+           .since = since,
+           .manual = sparse ? "Asynchronous Warpgroup Level Matrix: wgmma.mma_async.sp" : "Asynchronous Warpgroup Level Matrix: wgmma.mma_async",
+           .doc = k.doc});
     }
-  table.push_back({.base = "wgmma", .syntax = "wgmma.fence.sync.aligned;", .op = Op::wgmma_fence, .bind = &bind_fence, .since = {8, 0, 90},
-                   .manual = "Asynchronous Warpgroup Level Matrix: wgmma.fence", .doc = "order register accesses before the next wgmma.mma_async"});
-  table.push_back({.base = "wgmma", .syntax = "wgmma.commit_group.sync.aligned;", .op = Op::wgmma_commit, .bind = &bind_commit, .since = {8, 0, 90},
-                   .manual = "Asynchronous Warpgroup Level Matrix: wgmma.commit_group", .doc = "close the group of wgmma issued so far"});
-  table.push_back({.base = "wgmma", .syntax = "wgmma.wait_group.sync.aligned N;", .op = Op::wgmma_wait, .bind = &bind_wait, .since = {8, 0, 90},
-                   .manual = "Asynchronous Warpgroup Level Matrix: wgmma.wait_group", .doc = "wait until at most N of the newest groups are pending"});
+  table.push_back({.base = "wgmma",
+                   .syntax = "wgmma.fence.sync.aligned;",
+                   .op = Op::wgmma_fence,
+                   .bind = &bind_fence,
+                   .since = {8, 0, 90},
+                   .manual = "Asynchronous Warpgroup Level Matrix: wgmma.fence",
+                   .doc = "order register accesses before the next wgmma.mma_async"});
+  table.push_back({.base = "wgmma",
+                   .syntax = "wgmma.commit_group.sync.aligned;",
+                   .op = Op::wgmma_commit,
+                   .bind = &bind_commit,
+                   .since = {8, 0, 90},
+                   .manual = "Asynchronous Warpgroup Level Matrix: wgmma.commit_group",
+                   .doc = "close the group of wgmma issued so far"});
+  table.push_back({.base = "wgmma",
+                   .syntax = "wgmma.wait_group.sync.aligned N;",
+                   .op = Op::wgmma_wait,
+                   .bind = &bind_wait,
+                   .since = {8, 0, 90},
+                   .manual = "Asynchronous Warpgroup Level Matrix: wgmma.wait_group",
+                   .doc = "wait until at most N of the newest groups are pending"});
   return table;
 }
 

@@ -21,7 +21,12 @@ SharedOperand operand_a(const WgmmaPlan& plan, const WgmmaIssue& issue) {
   return {issue.desc_a, decode_wgmma_descriptor(issue.desc_a), plan.a_slice(issue.warp_in_group), plan.a_row_bytes(), 64 * plan.a_row_bytes(), 'A'};
 }
 SharedOperand operand_b(const WgmmaPlan& plan, const WgmmaIssue& issue) {
-  return {issue.desc_b, decode_wgmma_descriptor(issue.desc_b), plan.b_slice(), plan.b_row_bytes(), static_cast<uint32_t>(plan.desc().shape.n) * plan.b_row_bytes(), 'B'};
+  return {issue.desc_b,
+          decode_wgmma_descriptor(issue.desc_b),
+          plan.b_slice(),
+          plan.b_row_bytes(),
+          static_cast<uint32_t>(plan.desc().shape.n) * plan.b_row_bytes(),
+          'B'};
 }
 
 std::string hint(const SharedOperand& o) {
@@ -50,7 +55,8 @@ bool check_operand(ExecContext& ctx, const Inst& inst, const SharedOperand& o) {
       ctx.fault(p.kind, 0, d.start, text);
       return false;
     }
-    ctx.find({kSwizzleMismatch, ctx.index_of(inst), ctx.warp_index, HazardFinding::kNone, 0, d.start, text + "; the swizzle then follows the bits of the address, as TMA's does"});
+    ctx.find({kSwizzleMismatch, ctx.index_of(inst), ctx.warp_index, HazardFinding::kNone, 0, d.start,
+              text + "; the swizzle then follows the bits of the address, as TMA's does"});
   }
   return check_bounds(ctx, o);
 }
@@ -61,8 +67,10 @@ bool uniform(ExecContext& ctx, const Operand& op, char name, uint64_t& value) {
   value = lanes[0];
   for (int l = 1; l < kLanes; ++l)
     if (lanes[l] != value) {
-      ctx.fault("illegal-instruction", l, 0, fmt::format("matrix descriptor of operand {} is {:#x} in lane {} and {:#x} in lane 0, expected the same in "
-                                                         "all lanes", name, lanes[l], l, value));
+      ctx.fault("illegal-instruction", l, 0,
+                fmt::format("matrix descriptor of operand {} is {:#x} in lane {} and {:#x} in lane 0, expected the same in "
+                            "all lanes",
+                            name, lanes[l], l, value));
       return false;
     }
   return true;
@@ -83,7 +91,8 @@ WgmmaExtent extent_of(const SharedOperand& o) {
   const MatrixDescriptor d = o.descriptor;
   const MatrixAddress at(d, o.slice.major);
   const uint32_t first = at.piece(o.slice.first_line, o.slice.first_piece);
-  return {d.swizzle_bytes ? first & ~127u : first, at.end_bound(o.slice.first_line + o.slice.lines, o.slice.first_piece + o.slice.pieces), d.swizzle_bytes, d.base_offset};
+  return {d.swizzle_bytes ? first & ~127u : first, at.end_bound(o.slice.first_line + o.slice.lines, o.slice.first_piece + o.slice.pieces),
+          d.swizzle_bytes, d.base_offset};
 }
 
 WgmmaExtents extents_of(const WgmmaIssue& issue) {
@@ -92,7 +101,9 @@ WgmmaExtents extents_of(const WgmmaIssue& issue) {
 }
 
 /// Bits 4 to 6 of a byte address are XORed with bits 7 to 9, as many as the pattern's rows have (PTX ISA, "Swizzling modes").
-uint32_t swizzle_key(uint32_t address, uint32_t row_bytes, uint32_t base_offset) { return row_bytes ? (((address >> 7) - base_offset) & (row_bytes / 16 - 1)) << 4 : 0; }
+uint32_t swizzle_key(uint32_t address, uint32_t row_bytes, uint32_t base_offset) {
+  return row_bytes ? (((address >> 7) - base_offset) & (row_bytes / 16 - 1)) << 4 : 0;
+}
 
 std::string swizzle_difference_of(const WgmmaIssue& issue, int operand, uint32_t written_bytes) {
   const WgmmaPlan& plan = plan_of(*issue.inst).plan;
@@ -108,8 +119,8 @@ std::string swizzle_difference_of(const WgmmaIssue& issue, int operand, uint32_t
       if (differ++ == 0) first_line = o.slice.first_line + line, first_piece = o.slice.first_piece + p;
     }
   const uint32_t all = o.slice.lines * o.slice.pieces;
-  return fmt::format("first differing element {} {}, byte {}; {} of {} pieces of 16 bytes ({:.1f} %)", o.slice.major == Major::k ? "row" : "k", first_line, first_piece * kPieceBytes,
-                     differ, all, 100.0 * differ / all);
+  return fmt::format("first differing element {} {}, byte {}; {} of {} pieces of 16 bytes ({:.1f} %)", o.slice.major == Major::k ? "row" : "k",
+                     first_line, first_piece * kPieceBytes, differ, all, 100.0 * differ / all);
 }
 
 void complete(ExecContext& ctx, const WgmmaIssue& issue, const WindowMemory& shared) {
@@ -123,8 +134,14 @@ void complete(ExecContext& ctx, const WgmmaIssue& issue, const WindowMemory& sha
   i = 0;
   if (plan.desc().a_in_registers)
     for (const Operand& op : inst.group(Ops::kA)) a[i++] = ctx.src<uint32_t>(op);
-  plan.run({.d = d.data(), .a = a.data(), .metadata = plan.desc().sparse ? ctx.src<uint32_t>(inst.operand(Ops::kMetadata)) : nullptr,
-            .desc_a = issue.desc_a, .desc_b = issue.desc_b, .scale_d = issue.scale_d, .warp = issue.warp_in_group, .memory = shared.data()});
+  plan.run({.d = d.data(),
+            .a = a.data(),
+            .metadata = plan.desc().sparse ? ctx.src<uint32_t>(inst.operand(Ops::kMetadata)) : nullptr,
+            .desc_a = issue.desc_a,
+            .desc_b = issue.desc_b,
+            .scale_d = issue.scale_d,
+            .warp = issue.warp_in_group,
+            .memory = shared.data()});
 }
 
 std::string key_of(const WgmmaDesc& d) {
@@ -133,7 +150,8 @@ std::string key_of(const WgmmaDesc& d) {
 
 }  // namespace
 
-WgmmaInst::WgmmaInst(const WgmmaDesc& desc) : WgmmaOps{&isa::complete, &reads_of, &shared_bytes_of, &extents_of, &swizzle_difference_of}, plan(desc), key(key_of(desc)) {}
+WgmmaInst::WgmmaInst(const WgmmaDesc& desc)
+    : WgmmaOps{&isa::complete, &reads_of, &shared_bytes_of, &extents_of, &swizzle_difference_of}, plan(desc), key(key_of(desc)) {}
 
 std::shared_ptr<const WgmmaInst> WgmmaInst::of(const WgmmaDesc& d) {
   static std::mutex mutex;

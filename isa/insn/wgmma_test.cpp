@@ -43,13 +43,18 @@ void expect_all(const PtxHarness& h, float value) {
 
 // 16 products of 1 on 100: scale-d, the signs of A and B, steps along K, A in registers.
 TEST(WgmmaPtx, Operands) {
-  const struct { const char* mma; float want; } cases[] = {
+  const struct {
+    const char* mma;
+    float want;
+  } cases[] = {
       {"wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%f0,%f1,%f2,%f3}, %rd1, %rd2, %p2, 1, 1, 0, 0;", 116},
       {"wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%f0,%f1,%f2,%f3}, %rd1, %rd2, !%p2, 1, 1, 0, 0;", 16},
       {"wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%f0,%f1,%f2,%f3}, %rd1, %rd2, 0, 1, -1, 1, 1;", -16},
       {"wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%f0,%f1,%f2,%f3}, %rd1, %rd2, 1, -1, -1, 0, 1;", 116},
       {"wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%f0,%f1,%f2,%f3}, {%r3,%r3,%r3,%r3}, %rd2, 1, -1, 1, 0;", 84},
-      {"add.u64 %rd1, %rd1, 6; add.u64 %rd2, %rd2, 6; wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%f0,%f1,%f2,%f3}, %rd1, %rd2, 1, 1, 1, 0, 0;", 116},
+      {"add.u64 %rd1, %rd1, 6; add.u64 %rd2, %rd2, 6; wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%f0,%f1,%f2,%f3}, %rd1, %rd2, 1, 1, 1, 0, "
+       "0;",
+       116},
       // 2:4 sparse, metadata 0x4 in every chunk (elements 0 and 1): 16 stored elements of 32.
       {"mov.u32 %r6, 0x44444444; wgmma.mma_async.sp.sync.aligned.m64n8k32.f32.f16.f16 {%f0,%f1,%f2,%f3}, %rd1, %rd2, %r6, 1, 1, 1, 1, 0, 0;", 116}};
   for (const auto& c : cases) {
@@ -97,7 +102,8 @@ TEST(WgmmaPtx, OneWarpReleasesTheOperandsOfAllFour) {
     h.run(ones() + kMma + R"(
       wgmma.commit_group.sync.aligned; wgmma.wait_group.sync.aligned 0;
       mov.u32 %r7, 0; mad.lo.u32 %r8, %tid_x, 32, %r1; setp.lt.u32 %p3, %tid_x, 32;
-      @%p3 st.shared.v4.u32 [%r8+1024], {%r7, %r7, %r7, %r7}; @%p3 st.shared.v4.u32 [%r8+1040], {%r7, %r7, %r7, %r7};)" + kFinish);
+      @%p3 st.shared.v4.u32 [%r8+1024], {%r7, %r7, %r7, %r7}; @%p3 st.shared.v4.u32 [%r8+1040], {%r7, %r7, %r7, %r7};)" +
+          kFinish);
     expect_all(h, 116);
   }
 }
@@ -116,7 +122,8 @@ TEST(WgmmaPtx, Faults) {
   EXPECT_NE(text.find("was >> 4 forgotten?"), std::string::npos) << text;
   text = failure("cvt.u64.u32 %rd3, %tid_x; add.u64 %rd2, %rd2, %rd3;" + kMma, "illegal-instruction");
   EXPECT_NE(text.find("in lane 1 and"), std::string::npos) << text;
-  text = failure("setp.eq.u32 %p3, %tid_x, 0; wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%f0,%f1,%f2,%f3}, %rd1, %rd2, %p3, 1, 1, 0, 0;", "illegal-instruction");
+  text = failure("setp.eq.u32 %p3, %tid_x, 0; wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%f0,%f1,%f2,%f3}, %rd1, %rd2, %p3, 1, 1, 0, 0;",
+                 "illegal-instruction");
   EXPECT_NE(text.find("scale-d"), std::string::npos) << text;
 }
 
@@ -158,7 +165,7 @@ TEST(WgmmaPtx, Reads) {
   for (const WgmmaRead& r : plain) {
     (r.operand ? of_b : of_a) += r.bytes;
     EXPECT_EQ(r.swizzle_bytes, 0);
-    EXPECT_GE(r.offset, r.operand ? 0x2000u : 512u);           // rows 16 to 31: 2 x 8 rows of 32 bytes from 512 on
+    EXPECT_GE(r.offset, r.operand ? 0x2000u : 512u);  // rows 16 to 31: 2 x 8 rows of 32 bytes from 512 on
     EXPECT_LE(r.offset + r.bytes, r.operand ? 0x4000u : 1024u);
   }
   EXPECT_EQ(of_a, 512u);
@@ -170,8 +177,8 @@ TEST(WgmmaPtx, Reads) {
     EXPECT_EQ(r.bytes, 32u);
     EXPECT_EQ(r.swizzle_bytes, 128);
   }
-  EXPECT_EQ(swizzled[0].offset, 2048u + 32);         // row 16, pieces 2 and 3
-  EXPECT_EQ(swizzled[2].offset, 2048u + 256 + 0);    // row 18: 2 ^ 2 = 0
+  EXPECT_EQ(swizzled[0].offset, 2048u + 32);       // row 16, pieces 2 and 3
+  EXPECT_EQ(swizzled[2].offset, 2048u + 256 + 0);  // row 18: 2 ^ 2 = 0
   // Transposed B: whole atoms of 8 k x 64 columns.
   desc.b_major = Major::mn;
   desc.a_in_registers = true;

@@ -28,8 +28,7 @@ MatrixDescriptor canonical_descriptor(const CanonicalLayout& l, int mn, int k, i
   else if (l.major == Major::k) {
     d.stride = 8 * row;
     if (units(k) * 16 > row) d.leading = groups(mn, 8) * d.stride;  // the 64 bytes of K of a sparse product's B, in rows of 32
-  }
-  else if (row == 0) d.stride = core, d.leading = units(mn) * core;
+  } else if (row == 0) d.stride = core, d.leading = units(mn) * core;
   else {
     const int lines = l.atom_bytes == 32 ? 4 : 8;
     d.stride = static_cast<uint32_t>(lines) * row;
@@ -41,7 +40,11 @@ MatrixDescriptor canonical_descriptor(const CanonicalLayout& l, int mn, int k, i
 std::string cute_layout(const CanonicalLayout& l, int element_bits) {
   const int t = 128 / element_bits, w = l.swizzle_bytes / 16;
   const int lines = l.atom_bytes == 32 ? 4 : 8;
-  const Swizzle s = l.atom_bytes == 32 ? Swizzle{2, 5, 2} : l.swizzle_bytes == 128 ? kSwizzle128B : l.swizzle_bytes == 64 ? kSwizzle64B : l.swizzle_bytes == 32 ? kSwizzle32B : kSwizzleNone;
+  const Swizzle s = l.atom_bytes == 32       ? Swizzle{2, 5, 2}
+                    : l.swizzle_bytes == 128 ? kSwizzle128B
+                    : l.swizzle_bytes == 64  ? kSwizzle64B
+                    : l.swizzle_bytes == 32  ? kSwizzle32B
+                                             : kSwizzleNone;
   const std::string head = fmt::format("Swizzle<{},{},{}> o smem_ptr o ", s.bits, s.base, s.shift);
   if (l.major == Major::k) {
     if (w == 0) return head + fmt::format("((8,m),({},2)):(({},SBO),(1,LBO))", t, t);

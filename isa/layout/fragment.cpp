@@ -10,8 +10,14 @@ namespace tcsim::isa {
 
 bool accumulates_in(Type a, Type acc) {
   switch (a) {
-    case Type::f16: case Type::e4m3: case Type::e5m2: case Type::e3m2: case Type::e2m3: case Type::e2m1: return acc == Type::f16 || acc == Type::f32;
-    case Type::bf16: case Type::tf32: return acc == Type::f32;
+    case Type::f16:
+    case Type::e4m3:
+    case Type::e5m2:
+    case Type::e3m2:
+    case Type::e2m3:
+    case Type::e2m1: return acc == Type::f16 || acc == Type::f32;
+    case Type::bf16:
+    case Type::tf32: return acc == Type::f32;
     case Type::f64: return acc == Type::f64;
     default: return acc == Type::s32;
   }
@@ -24,7 +30,8 @@ bool is_packed_e2m1(MatrixFamily family, MatrixShape shape, Type type) {
 int wgmma_k(Type a, bool sparse) {
   int k = 0;
   switch (a) {
-    case Type::f16: case Type::bf16: k = 16; break;
+    case Type::f16:
+    case Type::bf16: k = 16; break;
     case Type::tf32: k = 8; break;
     case Type::b1: return sparse ? 0 : 256;
     default: k = 32; break;
@@ -35,8 +42,8 @@ int wgmma_k(Type a, bool sparse) {
 bool wgmma_shape_exists(MatrixShape shape, Type a, bool sparse) {
   // "Asynchronous Warpgroup Level Matrix Instructions", table of shapes: multiples of 8, for integers and bits of 16 from 32 on.
   const bool integer = a == Type::s8 || a == Type::u8 || a == Type::b1;
-  return shape.m == 64 && shape.n >= 8 && shape.n <= 256 && shape.n % (integer && shape.n > 32 ? 16 : 8) == 0 &&
-         shape.k != 0 && shape.k == wgmma_k(a, sparse);
+  return shape.m == 64 && shape.n >= 8 && shape.n <= 256 && shape.n % (integer && shape.n > 32 ? 16 : 8) == 0 && shape.k != 0 &&
+         shape.k == wgmma_k(a, sparse);
 }
 
 namespace {
@@ -120,10 +127,17 @@ bool exists(MatrixFamily family, MatrixShape shape, MatrixRole role, Type type) 
 int width_of(Type t, bool packed_e2m1 = false) {
   switch (t) {
     case T::b1: return 1;
-    case T::s4: case T::u4: return 4;
+    case T::s4:
+    case T::u4: return 4;
     case T::e2m1: return packed_e2m1 ? 4 : 8;
-    case T::s8: case T::u8: case T::e4m3: case T::e5m2: case T::e3m2: case T::e2m3: return 8;
-    case T::f16: case T::bf16: return 16;
+    case T::s8:
+    case T::u8:
+    case T::e4m3:
+    case T::e5m2:
+    case T::e3m2:
+    case T::e2m3: return 8;
+    case T::f16:
+    case T::bf16: return 16;
     case T::f64: return 64;
     default: return 32;
   }
@@ -194,8 +208,7 @@ std::string fragment_name(MatrixFamily family, MatrixShape shape, Type type) {
 
 }  // namespace
 
-std::optional<FragmentSpec> fragment_spec(MatrixFamily family, MatrixShape shape, MatrixRole role, Type type,
-                                          MatrixOrder order) {
+std::optional<FragmentSpec> fragment_spec(MatrixFamily family, MatrixShape shape, MatrixRole role, Type type, MatrixOrder order) {
   if (!exists(family, shape, role, type)) return std::nullopt;
   if (family == F::mma && shape == MatrixShape{8, 8, 4} && type != T::f64) return volta_spec(role, type, order);
   const bool wmma = family == F::wmma;
@@ -241,8 +254,8 @@ FragmentMap::FragmentMap(const FragmentSpec& spec) : spec_(spec) {
           const Element e = element_at(spec, lane, reg, sub, warp);
           const size_t i = static_cast<size_t>((e.tile * rows() + e.row) * cols() + e.col);
           TC_CHECK(i < filled.size() && filled[i] < copies_, "element ({}, {}) has too many homes", e.row, e.col);
-          homes_[i * static_cast<size_t>(copies_) + filled[i]++] = {
-              static_cast<uint8_t>(lane), static_cast<uint8_t>(reg), static_cast<uint8_t>(sub * spec.element_bits), static_cast<uint8_t>(warp)};
+          homes_[i * static_cast<size_t>(copies_) + filled[i]++] = {static_cast<uint8_t>(lane), static_cast<uint8_t>(reg),
+                                                                    static_cast<uint8_t>(sub * spec.element_bits), static_cast<uint8_t>(warp)};
         }
 }
 
@@ -276,8 +289,7 @@ std::optional<FragmentMap> find_fragment(std::string_view instruction, MatrixRol
     orders[j - i - 2] = words[j] == "row" ? MatrixOrder::row : MatrixOrder::col;
   }
   const bool acc = role == MatrixRole::c || role == MatrixRole::d;
-  if (acc && !accumulates_in(type, accumulator))
-    accumulator = accumulates_in(type, T::f32) ? T::f32 : accumulates_in(type, T::s32) ? T::s32 : T::f64;
+  if (acc && !accumulates_in(type, accumulator)) accumulator = accumulates_in(type, T::f32) ? T::f32 : accumulates_in(type, T::s32) ? T::s32 : T::f64;
   const auto spec = fragment_spec(family, *shape, role, acc ? accumulator : type, orders[role == MatrixRole::b]);
   if (!spec) return std::nullopt;
   return FragmentMap(*spec);

@@ -38,17 +38,22 @@ struct FragmentSpec {
   enum class Kind : uint8_t {
     core,         // operand A: 8 rows x 4 lanes of one register each ("core matrix" of 8 rows x 16 bytes)
     accumulator,  // C and D: 8 rows x 4 lanes of two neighbouring columns each
-    volta_a_row, volta_a_col, volta_b_row, volta_b_col, volta_acc16, volta_acc32  // m8n8k4 on quad pairs
+    volta_a_row,
+    volta_a_col,
+    volta_b_row,
+    volta_b_col,
+    volta_acc16,
+    volta_acc32  // m8n8k4 on quad pairs
   };
   Kind kind = Kind::core;
-  int16_t rows = 0, cols = 0;   // of the stored matrix, before `transposed`
-  int16_t tile_rows = 16;       // rows of one mma tile: registers of a tile are consecutive
+  int16_t rows = 0, cols = 0;     // of the stored matrix, before `transposed`
+  int16_t tile_rows = 16;         // rows of one mma tile: registers of a tile are consecutive
   bool tiles_along_cols = false;  // accumulator: next tile is 8 columns on, not tile_rows rows down
-  bool transposed = false;      // operand B (and the accumulator of wmma m8n32): the same map with row and col exchanged
+  bool transposed = false;        // operand B (and the accumulator of wmma m8n32): the same map with row and col exchanged
   int8_t element_bits = 16, register_bits = 32;
-  int8_t warps = 1;             // wgmma: warp w has rows 16 w to 16 w + 15 of the matrix, by the same map; rows: those of all warps
-  int16_t registers = 0;        // registers a lane
-  int8_t distinct = 0;          // registers beyond these repeat the first ones (wmma .f16 operands on sm_75 and later)
+  int8_t warps = 1;       // wgmma: warp w has rows 16 w to 16 w + 15 of the matrix, by the same map; rows: those of all warps
+  int16_t registers = 0;  // registers a lane
+  int8_t distinct = 0;    // registers beyond these repeat the first ones (wmma .f16 operands on sm_75 and later)
   constexpr int per_register() const { return register_bits / element_bits; }
   constexpr int tiles() const { return kind >= Kind::volta_a_row ? 4 : 1; }
 };
@@ -63,8 +68,8 @@ constexpr Element core_element(const FragmentSpec& f, int lane, int reg, int sub
 constexpr Element accumulator_element(const FragmentSpec& f, int lane, int reg, int sub) {
   const int i = reg * f.per_register() + sub, per_tile = f.tile_rows / 4, tile = i / per_tile, j = i % per_tile;
   const int row = (j / 2) * 8 + lane / 4, col = 2 * (lane % 4) + (j & 1);
-  return {static_cast<int16_t>(row + (f.tiles_along_cols ? 0 : tile * f.tile_rows)),
-          static_cast<int16_t>(col + (f.tiles_along_cols ? tile * 8 : 0)), 0};
+  return {static_cast<int16_t>(row + (f.tiles_along_cols ? 0 : tile * f.tile_rows)), static_cast<int16_t>(col + (f.tiles_along_cols ? tile * 8 : 0)),
+          0};
 }
 // PTX ISA, "Matrix Fragments for mma.m8n8k4 with .f16 floating point type". Quad pair q is lanes 4q..4q+3 and 4q+16..4q+19.
 constexpr Element volta_element(const FragmentSpec& f, int lane, int reg, int sub) {
@@ -72,12 +77,30 @@ constexpr Element volta_element(const FragmentSpec& f, int lane, int reg, int su
   const int i = reg * f.per_register() + sub, high = lane >= 16 ? 4 : 0, t = lane % 4;
   int row = 0, col = 0;
   switch (f.kind) {
-    case K::volta_a_row: row = t + high; col = i; break;
-    case K::volta_a_col: row = i + high; col = t; break;
-    case K::volta_b_row: row = t; col = i + high; break;
-    case K::volta_b_col: row = i; col = t + high; break;
-    case K::volta_acc16: row = t + high; col = i; break;
-    default: row = (lane & 1) + (i & 2) + high; col = (i & 4) + (lane & 2) + (i & 1); break;
+    case K::volta_a_row:
+      row = t + high;
+      col = i;
+      break;
+    case K::volta_a_col:
+      row = i + high;
+      col = t;
+      break;
+    case K::volta_b_row:
+      row = t;
+      col = i + high;
+      break;
+    case K::volta_b_col:
+      row = i;
+      col = t + high;
+      break;
+    case K::volta_acc16:
+      row = t + high;
+      col = i;
+      break;
+    default:
+      row = (lane & 1) + (i & 2) + high;
+      col = (i & 4) + (lane & 2) + (i & 1);
+      break;
   }
   return {static_cast<int16_t>(row), static_cast<int16_t>(col), static_cast<int16_t>((lane % 16) / 4)};
 }
@@ -106,8 +129,7 @@ bool wgmma_shape_exists(MatrixShape shape, Type a, bool sparse);
 
 /// Map of one operand. Sparse A: cols are the K/2 stored elements of a row; the matrix column comes from the metadata.
 /// order matters for m8n8k4 f16 on quad pairs only. nullopt: the instruction does not exist.
-std::optional<FragmentSpec> fragment_spec(MatrixFamily family, MatrixShape shape, MatrixRole role, Type type,
-                                          MatrixOrder order);
+std::optional<FragmentSpec> fragment_spec(MatrixFamily family, MatrixShape shape, MatrixRole role, Type type, MatrixOrder order);
 
 /// Sparsity metadata of mma.sp (PTX ISA, "Sparse matrix storage"): where the 4 bits of chunk `chunk` (two indices of two bits) of
 /// a row are. chunks_per_row = K/4 (K/2 for .tf32, K/8 for 4-bit types); wide: 16-bit and .tf32 elements.
@@ -115,8 +137,8 @@ std::optional<FragmentSpec> fragment_spec(MatrixFamily family, MatrixShape shape
 constexpr Home metadata_home(bool wide, int chunks_per_row, int selector, int row, int chunk) {
   const int q = chunk / 4, high = row / 8, group = row % 8;
   int thread = 0, half = 0;
-  if (chunks_per_row == 4) thread = selector, half = high;      // one lane in four: rows r and r+8 share its word
-  else if (wide) thread = 2 * selector + q, half = high;        // two lanes: four chunks of both rows each
+  if (chunks_per_row == 4) thread = selector, half = high;        // one lane in four: rows r and r+8 share its word
+  else if (wide) thread = 2 * selector + q, half = high;          // two lanes: four chunks of both rows each
   else thread = 2 * selector + high + 2 * (q / 2), half = q % 2;  // two or four lanes: eight chunks of one row each
   return {static_cast<uint8_t>(group * 4 + thread), 0, static_cast<uint8_t>(half * 16 + (chunk % 4) * 4)};
 }

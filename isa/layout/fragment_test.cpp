@@ -49,9 +49,7 @@ TEST(Fragment, EveryMapIsComplete) {
   EXPECT_GT(maps, 400);
 }
 
-Home home(const char* name, MatrixRole role, int row, int col, Type acc = Type::f32) {
-  return find_fragment(name, role, acc)->home(row, col);
-}
+Home home(const char* name, MatrixRole role, int row, int col, Type acc = Type::f32) { return find_fragment(name, role, acc)->home(row, col); }
 
 // PTX ISA, "Matrix Fragments for mma.m16n8k16 with floating point type":
 // a_i: row = groupID for 0 <= i < 2 || 4 <= i < 6, else groupID + 8; col = threadID_in_group * 2 + (i & 1), + 8 for i >= 4.
@@ -149,10 +147,26 @@ TEST(Fragment, Metadata) {
 }
 
 TEST(Fragment, UnknownNames) {
-  for (const char* name : {"", "mma", "mma.m16n8k16", "mma.m16n8k16.f13", "mma.m16n8k17.f16", "wmma.m16n8k16.f16", "mma.sp.m16n8k8.f16",
-                           "mma.m16n8k16.f16.diag", "mma.m16n8k16.f16.row.col.row", "ldmatrix.x4", "wgmma.m64n40k32.s8", "wgmma.m64n264k16.f16", "wgmma.m64n12k16.f16",
-                           "wgmma.m64n64k8.f16", "wgmma.m64n64k16.f16.row", "wgmma.sp.m64n64k16.f16", "wgmma.sp.m64n64k512.b1",
-                           "wgmma.sp.m64n64k0.b1", "wgmma.m64n64k16.s4", "wmma.sp.m16n16k16.f16"})
+  for (const char* name : {"",
+                           "mma",
+                           "mma.m16n8k16",
+                           "mma.m16n8k16.f13",
+                           "mma.m16n8k17.f16",
+                           "wmma.m16n8k16.f16",
+                           "mma.sp.m16n8k8.f16",
+                           "mma.m16n8k16.f16.diag",
+                           "mma.m16n8k16.f16.row.col.row",
+                           "ldmatrix.x4",
+                           "wgmma.m64n40k32.s8",
+                           "wgmma.m64n264k16.f16",
+                           "wgmma.m64n12k16.f16",
+                           "wgmma.m64n64k8.f16",
+                           "wgmma.m64n64k16.f16.row",
+                           "wgmma.sp.m64n64k16.f16",
+                           "wgmma.sp.m64n64k512.b1",
+                           "wgmma.sp.m64n64k0.b1",
+                           "wgmma.m64n64k16.s4",
+                           "wmma.sp.m16n16k16.f16"})
     EXPECT_FALSE(find_fragment(name, MatrixRole::a)) << name;
 }
 

@@ -22,8 +22,12 @@ bool leading_ignored(const MatrixDescriptor& d, Major major) { return major == M
 }  // namespace
 
 MatrixDescriptor decode_wgmma_descriptor(uint64_t bits) {
-  return {field(bits, kStartBit), field(bits, kLeadingBit), field(bits, kStrideBit), static_cast<uint8_t>(bits >> kBaseOffsetBit & 7),
-          kSwizzleBytes[bits >> kSwizzleBit], 16};
+  return {field(bits, kStartBit),
+          field(bits, kLeadingBit),
+          field(bits, kStrideBit),
+          static_cast<uint8_t>(bits >> kBaseOffsetBit & 7),
+          kSwizzleBytes[bits >> kSwizzleBit],
+          16};
 }
 
 uint64_t encode_wgmma_descriptor(const MatrixDescriptor& d) {
@@ -34,8 +38,8 @@ uint64_t encode_wgmma_descriptor(const MatrixDescriptor& d) {
 }
 
 uint64_t unused_wgmma_bits(uint64_t bits) {
-  constexpr uint64_t used = kFieldMask << kStartBit | kFieldMask << kLeadingBit | kFieldMask << kStrideBit |
-                            uint64_t{7} << kBaseOffsetBit | uint64_t{3} << kSwizzleBit;
+  constexpr uint64_t used =
+      kFieldMask << kStartBit | kFieldMask << kLeadingBit | kFieldMask << kStrideBit | uint64_t{7} << kBaseOffsetBit | uint64_t{3} << kSwizzleBit;
   return bits & ~used;
 }
 
@@ -46,7 +50,8 @@ DescriptorProblem check_descriptor(const MatrixDescriptor& d, Major major, uint3
   const uint32_t in_row = d.start % row;
   if (major == Major::k && in_row + std::min(slice_bytes, row) > row)
     return {"bad-descriptor", fmt::format("start address {:#x} is byte {} of a {}-byte row of the swizzle pattern: the {} bytes along K would "
-                                          "cross the row's end", d.start, in_row, row, slice_bytes)};
+                                          "cross the row's end",
+                                          d.start, in_row, row, slice_bytes)};
   // "Normally, matrix base offset is 0 when the start-address is aligned to the byte boundary of the repeating pattern.
   // Otherwise base offset = (pattern start addr >> 0x7) & 0x7". Inside a row the start may lie anywhere (steps along K).
   const uint32_t past = (d.start - 128u * d.base_offset) % pattern / row * row;
@@ -54,9 +59,11 @@ DescriptorProblem check_descriptor(const MatrixDescriptor& d, Major major, uint3
     return {"misaligned",
             d.base_offset == 0
                 ? fmt::format("start address {:#x} is {} bytes past a multiple of {}, where the {}-byte swizzle pattern starts; expected "
-                              "address % {} < {}, or a base offset (it is 0)", d.start, d.start % pattern, pattern, row, pattern, row)
+                              "address % {} < {}, or a base offset (it is 0)",
+                              d.start, d.start % pattern, pattern, row, pattern, row)
                 : fmt::format("start address {:#x} does not fit base offset {}: the {}-byte swizzle pattern starts at address % {} == {}, "
-                              "this address is {} bytes past it", d.start, d.base_offset, row, pattern, 128 * d.base_offset % pattern, past)};
+                              "this address is {} bytes past it",
+                              d.start, d.base_offset, row, pattern, 128 * d.base_offset % pattern, past)};
   return {};
 }
 
@@ -86,8 +93,6 @@ std::string describe(const MatrixDescriptor& d, Major major) {
                      d.atom_bytes == 32 ? " in units of 32" : "", d.base_offset);
 }
 
-uint64_t advance_wgmma_descriptor(uint64_t bits, uint32_t bytes) {
-  return (bits & ~kFieldMask) | ((bits + (bytes >> 4)) & kFieldMask);
-}
+uint64_t advance_wgmma_descriptor(uint64_t bits, uint32_t bytes) { return (bits & ~kFieldMask) | ((bits + (bytes >> 4)) & kFieldMask); }
 
 }  // namespace tcsim::isa

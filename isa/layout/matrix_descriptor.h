@@ -17,12 +17,12 @@ namespace tcsim::isa {
 
 /// A descriptor's contents; each instruction family has its own 64-bit encoding of it.
 struct MatrixDescriptor {
-  uint32_t start = 0;          // shared-memory address, a multiple of 16
-  uint32_t leading = 0;        // "leading dimension byte offset"
-  uint32_t stride = 0;         // "stride dimension byte offset"
-  uint8_t base_offset = 0;     // 0 to 7: bits 7 to 9 of the address where the swizzle pattern starts
-  uint8_t swizzle_bytes = 0;   // 0 (none), 32, 64, 128: row length of the pattern
-  uint8_t atom_bytes = 16;     // unit that the swizzle moves; 32 exists with 128-byte rows only (tcgen05)
+  uint32_t start = 0;         // shared-memory address, a multiple of 16
+  uint32_t leading = 0;       // "leading dimension byte offset"
+  uint32_t stride = 0;        // "stride dimension byte offset"
+  uint8_t base_offset = 0;    // 0 to 7: bits 7 to 9 of the address where the swizzle pattern starts
+  uint8_t swizzle_bytes = 0;  // 0 (none), 32, 64, 128: row length of the pattern
+  uint8_t atom_bytes = 16;    // unit that the swizzle moves; 32 exists with 128-byte rows only (tcgen05)
   bool operator==(const MatrixDescriptor&) const = default;
 };
 
@@ -72,13 +72,11 @@ class MatrixAddress {
     return piece / width_ * d_.leading + piece % width_ * 16;
   }
   /// The XOR is taken from bits 7 to 9 of the address itself, counted from where the pattern starts.
-  uint32_t pattern_row(uint32_t address) const {
-    return width_ ? ((address >> 7) - d_.base_offset) & ((width_ * 16 >> atom_bits_) - 1) : 0;
-  }
+  uint32_t pattern_row(uint32_t address) const { return width_ ? ((address >> 7) - d_.base_offset) & ((width_ * 16 >> atom_bits_) - 1) : 0; }
 
   MatrixDescriptor d_;
   Major major_;
-  uint32_t width_;             // pieces in a row of the swizzle pattern, 0: none
+  uint32_t width_;              // pieces in a row of the swizzle pattern, 0: none
   uint32_t atom_bits_, group_;  // log2 of the swizzle's unit; lines in a repetition of the pattern
 };
 

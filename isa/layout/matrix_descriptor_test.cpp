@@ -20,7 +20,8 @@ TEST(Descriptor, MatmulTutorial10) {
   EXPECT_EQ(encode_wgmma_descriptor(d), bits);
   EXPECT_EQ(check_descriptor(d, Major::k, 32).kind, nullptr);
   EXPECT_TRUE(wgmma_descriptor_notes(bits, Major::k, 64 * 128).empty());
-  EXPECT_EQ(describe(d, Major::k), "start 0x400, leading 16 B (ignored: swizzled K-major), stride 1024 B (8 rows x 128 B), swizzle 128 B, base offset 0");
+  EXPECT_EQ(describe(d, Major::k),
+            "start 0x400, leading 16 B (ignored: swizzled K-major), stride 1024 B (8 rows x 128 B), swizzle 128 B, base offset 0");
   EXPECT_EQ(MatrixAddress(d, Major::k).byte(9, 20), 0x884u);
 }
 
@@ -73,12 +74,10 @@ TEST(Descriptor, Tilelang2379) {
   // At + 128 each row's XOR is taken from the next row of the pattern: all 64 pieces of the atom are elsewhere than row % 8 says.
   const MatrixAddress at(sw128(0x480), Major::k);
   for (uint32_t row = 0; row < 8; ++row)
-    for (uint32_t piece = 0; piece < 8; ++piece)
-      EXPECT_NE(at.piece(row, piece), 0x480 + row * 128 + (piece ^ row) * 16);
+    for (uint32_t piece = 0; piece < 8; ++piece) EXPECT_NE(at.piece(row, piece), 0x480 + row * 128 + (piece ^ row) * 16);
   MatrixDescriptor repaired = sw128(0x480);
   repaired.base_offset = 1;
-  for (uint32_t row = 0; row < 8; ++row)
-    EXPECT_EQ(MatrixAddress(repaired, Major::k).piece(row, 0), 0x480 + row * 128 + row * 16);
+  for (uint32_t row = 0; row < 8; ++row) EXPECT_EQ(MatrixAddress(repaired, Major::k).piece(row, 0), 0x480 + row * 128 + row * 16);
 }
 
 TEST(Descriptor, SliceAcrossTheRow) {

@@ -57,7 +57,8 @@ std::string plain(std::string_view name) {
   for (size_t at = 0; at <= name.size();) {
     const size_t dot = std::min(name.find('.', at), name.size());
     const std::string_view word = name.substr(at, dot - at);
-    if (word != "m8n8" && word != "b16" && word != "sync" && word != "aligned" && word != "shared" && (word != "trans" || !name.starts_with("movmatrix")))
+    if (word != "m8n8" && word != "b16" && word != "sync" && word != "aligned" && word != "shared" &&
+        (word != "trans" || !name.starts_with("movmatrix")))
       out += fmt::format("{}{}", out.empty() ? "" : ".", word);
     at = dot + 1;
   }

@@ -21,9 +21,12 @@ struct Field {
 
 // ---- shared memory ----
 
-constexpr Field kStart{0, 14}, kLeading{16, 14}, kStride{32, 14}, kVersion{46, 3}, kBaseOffset{49, 3}, kAbsolute{52, 1}, kFixed{53, 8}, kLayout{61, 3};
+constexpr Field kStart{0, 14}, kLeading{16, 14}, kStride{32, 14}, kVersion{46, 3}, kBaseOffset{49, 3}, kAbsolute{52, 1}, kFixed{53, 8},
+    kLayout{61, 3};
 
-struct SwizzleMode { uint8_t bytes, atom; };
+struct SwizzleMode {
+  uint8_t bytes, atom;
+};
 /// By the value of the field; 0xff: invalid.
 constexpr std::array<SwizzleMode, 8> kModes = {{{0, 16}, {128, 32}, {128, 16}, {0xff, 16}, {64, 16}, {0xff, 16}, {32, 16}, {0xff, 16}}};
 
@@ -36,7 +39,10 @@ constexpr Field kScaleB{4, 2}, kScaleType{23, 1}, kScaleA{29, 2}, kK96{31, 1};
 
 constexpr std::array<std::string_view, 7> kKindNames = {"f16", "tf32", "f8f6f4", "i8", "mxf8f6f4", "mxf4", "mxf4nvf4"};
 
-struct TypeCode { uint8_t code; Type type; };
+struct TypeCode {
+  uint8_t code;
+  Type type;
+};
 constexpr TypeCode kF16Types[] = {{0, Type::f16}, {1, Type::bf16}};
 constexpr TypeCode kTf32Types[] = {{2, Type::tf32}};
 constexpr TypeCode kNarrowTypes[] = {{0, Type::e4m3}, {1, Type::e5m2}, {3, Type::e2m3}, {4, Type::e3m2}, {5, Type::e2m1}};
@@ -48,7 +54,8 @@ std::span<const TypeCode> types_of(MmaKind kind) {
     case MmaKind::f16: return kF16Types;
     case MmaKind::tf32: return kTf32Types;
     case MmaKind::i8: return kI8Types;
-    case MmaKind::mxf4: case MmaKind::mxf4nvf4: return kF4Types;
+    case MmaKind::mxf4:
+    case MmaKind::mxf4nvf4: return kF4Types;
     default: return kNarrowTypes;
   }
 }
@@ -87,11 +94,13 @@ std::string check_types(MmaKind kind, uint32_t bits) {
     if (type_of(kind, field.of(bits)) == Type::none) return wrong(field, what, field.of(bits), list);
   const InstructionDescriptor d = decode_instruction_descriptor(kind, bits);
   // f16 and bf16 do not mix: Table "Various combinations of .kind and shapes" gives atype/btype as one list; bf16 has f32 only.
-  if (kind == MmaKind::f16 && d.a != d.b) return fmt::format("type of A (bits 7-9) is .{} and type of B (bits 10-12) .{}, expected the same", name(d.a), name(d.b));
+  if (kind == MmaKind::f16 && d.a != d.b)
+    return fmt::format("type of A (bits 7-9) is .{} and type of B (bits 10-12) .{}, expected the same", name(d.a), name(d.b));
   if (is_scaled(kind)) return {};
   const uint64_t code = kD.of(bits);
   if (kind == MmaKind::i8) return code == 2 ? "" : wrong(kD, "type of D", code, "2 (s32)");
-  if (kind == MmaKind::tf32 || d.a == Type::bf16) return code == 1 ? "" : wrong(kD, "type of D", code, fmt::format("1 (f32) with .{} operands", name(d.a)));
+  if (kind == MmaKind::tf32 || d.a == Type::bf16)
+    return code == 1 ? "" : wrong(kD, "type of D", code, fmt::format("1 (f32) with .{} operands", name(d.a)));
   return code <= 1 ? "" : wrong(kD, "type of D", code, "0 (f16) or 1 (f32)");
 }
 
@@ -101,7 +110,8 @@ std::string check_shape(const MmaForm& form, const InstructionDescriptor& d) {
   std::vector<int> ms = pair ? std::vector{128, 256} : ws ? std::vector{32, 64, 128} : std::vector{64, 128};
   if (is_scaled(form.kind)) ms = pair ? (form.sparse ? std::vector{256} : std::vector{128, 256}) : std::vector{128};
   if (std::find(ms.begin(), ms.end(), d.m) == ms.end())
-    return fmt::format("M (bits 24-28) is {}, expected {} for kind::{}{} {}", d.m, fmt::join(ms, " or "), name(form.kind), form.sparse ? " sparse" : "", where);
+    return fmt::format("M (bits 24-28) is {}, expected {} for kind::{}{} {}", d.m, fmt::join(ms, " or "), name(form.kind),
+                       form.sparse ? " sparse" : "", where);
   if (form.shift && d.m < 128) return fmt::format("M (bits 24-28) is {}, expected 128 or 256 with .ashift", d.m);
   if (ws) {
     if (d.n == 64 || d.n == 128 || (d.n == 256 && !form.sparse)) return {};
@@ -124,7 +134,8 @@ std::string check_modifiers(const MmaForm& form, uint32_t bits, const Instructio
     return wrong(kSparse, "sparsity", d.sparse, form.sparse ? "1: the instruction is tcgen05.mma.sp" : "0: the instruction has no .sp");
   if (!is_scaled(kind)) {
     const bool selects = form.sparse && (kind == MmaKind::f16 || kind == MmaKind::tf32);
-    if (!selects && d.selector != 0) return wrong(kSelector, "sparsity selector", d.selector, fmt::format("0 for {}kind::{}", form.sparse ? "" : "dense ", name(kind)));
+    if (!selects && d.selector != 0)
+      return wrong(kSelector, "sparsity selector", d.selector, fmt::format("0 for {}kind::{}", form.sparse ? "" : "dense ", name(kind)));
     if (d.saturate && kind != MmaKind::i8) return wrong(kSaturate, "saturation", 1, fmt::format("0: kind::{} has none", name(kind)));
     if (d.max_shift && !form.weight_stationary) return wrong(kMaxShift, "maximum shift of B", kMaxShift.of(bits), "0 without .ws");
   }
@@ -140,11 +151,14 @@ std::string check_modifiers(const MmaForm& form, uint32_t bits, const Instructio
 
 std::string check_scales(const MmaForm& form, const InstructionDescriptor& d) {
   if (d.k96) return "K (bit 31) is 1 (K = 96), which only sm_103 has, expected 0";
-  if (form.kind != MmaKind::mxf4nvf4 && d.scale != Type::ue8m0) return wrong(kScaleType, "type of the scales", 0, fmt::format("1 (ue8m0) for kind::{}", name(form.kind)));
-  if (d.scale == Type::ue4m3 && form.scale_vec != 4) return wrong(kScaleType, "type of the scales", 0, "1 (ue8m0): ue4m3 exists with .scale_vec::4X or .block16 only");
+  if (form.kind != MmaKind::mxf4nvf4 && d.scale != Type::ue8m0)
+    return wrong(kScaleType, "type of the scales", 0, fmt::format("1 (ue8m0) for kind::{}", name(form.kind)));
+  if (d.scale == Type::ue4m3 && form.scale_vec != 4)
+    return wrong(kScaleType, "type of the scales", 0, "1 (ue8m0): ue4m3 exists with .scale_vec::4X or .block16 only");
   for (const auto& [field, id, letter] : {std::tuple{kScaleA, d.scale_a_id, 'A'}, {kScaleB, d.scale_b_id, 'B'}})
     if (id % form.scale_vec != 0)
-      return wrong(field, fmt::format("scale factor ID of {}", letter), id, form.scale_vec == 4 ? "0 with four scale factors a row" : "0 or 2 with two scale factors a row");
+      return wrong(field, fmt::format("scale factor ID of {}", letter), id,
+                   form.scale_vec == 4 ? "0 with four scale factors a row" : "0 or 2 with two scale factors a row");
   return {};
 }
 
@@ -153,7 +167,7 @@ std::string check_scales(const MmaForm& form, const InstructionDescriptor& d) {
 MatrixDescriptor decode_tcgen05_descriptor(uint64_t bits) {
   const SwizzleMode mode = kModes[kLayout.of(bits)];
   return {static_cast<uint32_t>(kStart.of(bits)) << 4, static_cast<uint32_t>(kLeading.of(bits)) << 4, static_cast<uint32_t>(kStride.of(bits)) << 4,
-          static_cast<uint8_t>(kBaseOffset.of(bits)), mode.bytes == 0xff ? uint8_t{0} : mode.bytes, mode.atom};
+          static_cast<uint8_t>(kBaseOffset.of(bits)),  mode.bytes == 0xff ? uint8_t{0} : mode.bytes,  mode.atom};
 }
 
 uint64_t encode_tcgen05_descriptor(const MatrixDescriptor& d) {
@@ -168,14 +182,18 @@ DescriptorProblem check_tcgen05_descriptor(uint64_t bits, Major major, uint32_t 
   const auto bad = [](std::string text) { return DescriptorProblem{"bad-descriptor", std::move(text)}; };
   if (kVersion.of(bits) != 1) {
     const bool hopper = kVersion.of(bits) == 0 && kLayout.of(bits) % 2 == 0;
-    return bad(fmt::format("bits 46-48 are {}, expected the constant 1{}", kVersion.of(bits), hopper ? " (is it a wgmma descriptor? sm_100 has another format)" : ""));
+    return bad(fmt::format("bits 46-48 are {}, expected the constant 1{}", kVersion.of(bits),
+                           hopper ? " (is it a wgmma descriptor? sm_100 has another format)" : ""));
   }
   if (kFixed.of(bits) != 0) return bad(fmt::format("bits 53-60 are {:#x}, expected 0", kFixed.of(bits)));
   if (kModes[kLayout.of(bits)].bytes == 0xff)
-    return bad(fmt::format("swizzle mode (bits 61-63) is {}, expected 0 (none), 1 (128 bytes in units of 32), 2 (128 bytes), 4 (64 bytes) or 6 (32 bytes)", kLayout.of(bits)));
+    return bad(
+        fmt::format("swizzle mode (bits 61-63) is {}, expected 0 (none), 1 (128 bytes in units of 32), 2 (128 bytes), 4 (64 bytes) or 6 (32 bytes)",
+                    kLayout.of(bits)));
   if (kAbsolute.of(bits)) return bad("the leading dimension is an address (bit 52), which only sm_103 has");
   const MatrixDescriptor d = decode_tcgen05_descriptor(bits);
-  if (d.atom_bytes == 32 && major == Major::k) return bad("swizzle mode (bits 61-63) is 1 (128 bytes in units of 32), which exists for transposed matrices of tf32 only");
+  if (d.atom_bytes == 32 && major == Major::k)
+    return bad("swizzle mode (bits 61-63) is 1 (128 bytes in units of 32), which exists for transposed matrices of tf32 only");
   return check_descriptor(d, major, slice_bytes);
 }
 
@@ -213,10 +231,12 @@ InstructionDescriptor decode_instruction_descriptor(MmaKind kind, uint32_t bits)
 }
 
 uint32_t encode_instruction_descriptor(MmaKind kind, const InstructionDescriptor& d) {
-  uint64_t bits = kSparse.put(d.sparse) | kA.put(code_of(kind, d.a)) | kB.put(code_of(kind, d.b)) | kNegateA.put(d.negate_a) | kNegateB.put(d.negate_b) |
-                  kMajorA.put(d.a_major == Major::mn) | kMajorB.put(d.b_major == Major::mn) | kN.put(static_cast<uint64_t>(d.n) >> 3) | kM.put(static_cast<uint64_t>(d.m) >> 4);
+  uint64_t bits = kSparse.put(d.sparse) | kA.put(code_of(kind, d.a)) | kB.put(code_of(kind, d.b)) | kNegateA.put(d.negate_a) |
+                  kNegateB.put(d.negate_b) | kMajorA.put(d.a_major == Major::mn) | kMajorB.put(d.b_major == Major::mn) |
+                  kN.put(static_cast<uint64_t>(d.n) >> 3) | kM.put(static_cast<uint64_t>(d.m) >> 4);
   if (is_scaled(kind))
-    return static_cast<uint32_t>(bits | kScaleType.put(d.scale == Type::ue8m0) | kScaleA.put(d.scale_a_id) | kScaleB.put(d.scale_b_id) | kK96.put(d.k96));
+    return static_cast<uint32_t>(bits | kScaleType.put(d.scale == Type::ue8m0) | kScaleA.put(d.scale_a_id) | kScaleB.put(d.scale_b_id) |
+                                 kK96.put(d.k96));
   uint64_t d_code = 0;
   while (kDTypes[d_code] != d.d) TC_CHECK(++d_code < 3, "D of .{}", name(d.d));
   uint64_t shift = 0;

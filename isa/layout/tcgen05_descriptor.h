@@ -48,12 +48,12 @@ struct MmaForm {
   uint8_t cta_group = 1;
   bool sparse = false, weight_stationary = false;
   bool a_in_tensor_memory = false, shift = false;  // .ashift
-  uint8_t scale_vec = 0;  // scale factors a row: 1, 2, 4; 0: none
+  uint8_t scale_vec = 0;                           // scale factors a row: 1, 2, 4; 0: none
 };
 
 struct InstructionDescriptor {
   bool sparse = false, saturate = false, negate_a = false, negate_b = false;
-  uint8_t selector = 0;                    // of the sparsity metadata
+  uint8_t selector = 0;                                // of the sparsity metadata
   Type d = Type::f32, a = Type::none, b = Type::none;  // none: not a type
   Major a_major = Major::k, b_major = Major::k;
   int m = 0, n = 0;

@@ -18,8 +18,8 @@ TEST(Tcgen05Descriptor, Triton) {
 }
 
 TEST(Tcgen05Descriptor, Fields) {
-  for (const MatrixDescriptor d : {MatrixDescriptor{0x3fff0, 0x20, 0x3ff0, 5, 32, 16}, MatrixDescriptor{16, 32, 64, 0, 0, 16}, MatrixDescriptor{0, 0, 512, 1, 64, 16},
-                                   MatrixDescriptor{0, 4096, 512, 0, 128, 32}})
+  for (const MatrixDescriptor d : {MatrixDescriptor{0x3fff0, 0x20, 0x3ff0, 5, 32, 16}, MatrixDescriptor{16, 32, 64, 0, 0, 16},
+                                   MatrixDescriptor{0, 0, 512, 1, 64, 16}, MatrixDescriptor{0, 4096, 512, 0, 128, 32}})
     EXPECT_EQ(decode_tcgen05_descriptor(encode_tcgen05_descriptor(d)), d);
   EXPECT_EQ(encode_tcgen05_descriptor({0, 0, 0, 0, 128, 32}) >> 61, 1u);
   EXPECT_EQ(encode_tcgen05_descriptor({0, 0, 0, 0, 64, 16}) >> 61, 4u);
@@ -29,7 +29,8 @@ TEST(Tcgen05Descriptor, Fields) {
 TEST(Tcgen05Descriptor, Rejected) {
   const auto text = [](uint64_t bits, Major major = Major::k) { return check_tcgen05_descriptor(bits, major, 32).text; };
   EXPECT_EQ(text(0x4000004000000000), "bits 46-48 are 0, expected the constant 1 (is it a wgmma descriptor? sm_100 has another format)");
-  EXPECT_EQ(text(0x6000404000000000), "swizzle mode (bits 61-63) is 3, expected 0 (none), 1 (128 bytes in units of 32), 2 (128 bytes), 4 (64 bytes) or 6 (32 bytes)");
+  EXPECT_EQ(text(0x6000404000000000),
+            "swizzle mode (bits 61-63) is 3, expected 0 (none), 1 (128 bytes in units of 32), 2 (128 bytes), 4 (64 bytes) or 6 (32 bytes)");
   EXPECT_EQ(text(0x4010404000000000), "the leading dimension is an address (bit 52), which only sm_103 has");
   EXPECT_EQ(text(0x4020404000000000), "bits 53-60 are 0x1, expected 0");
   EXPECT_EQ(text(0x2000404000000000), "swizzle mode (bits 61-63) is 1 (128 bytes in units of 32), which exists for transposed matrices of tf32 only");
@@ -62,14 +63,17 @@ TEST(InstructionDescriptor, Triton) {
 }
 
 TEST(InstructionDescriptor, RoundTrip) {
-  const InstructionDescriptor plain{.sparse = true, .saturate = true, .selector = 3, .d = Type::s32, .a = Type::u8, .b = Type::s8, .m = 64, .n = 48, .max_shift = 16};
+  const InstructionDescriptor plain{
+      .sparse = true, .saturate = true, .selector = 3, .d = Type::s32, .a = Type::u8, .b = Type::s8, .m = 64, .n = 48, .max_shift = 16};
   EXPECT_EQ(decode_instruction_descriptor(MmaKind::i8, encode_instruction_descriptor(MmaKind::i8, plain)), plain);
   // By hand: selector 3, sparse 4, saturate 8, D 2 << 4, A 0, B 1 << 10, N 6 << 17, M 4 << 24, shift 2 << 30.
   EXPECT_EQ(encode_instruction_descriptor(MmaKind::i8, plain), 0x3u | 4 | 8 | 0x20 | 0x400 | 6u << 17 | 4u << 24 | 2u << 30);
-  const InstructionDescriptor scaled{.negate_a = true, .d = Type::f32, .a = Type::e2m3, .b = Type::e2m1, .m = 256, .n = 16, .scale = Type::ue8m0, .scale_a_id = 3, .scale_b_id = 1};
+  const InstructionDescriptor scaled{
+      .negate_a = true, .d = Type::f32, .a = Type::e2m3, .b = Type::e2m1, .m = 256, .n = 16, .scale = Type::ue8m0, .scale_a_id = 3, .scale_b_id = 1};
   EXPECT_EQ(decode_instruction_descriptor(MmaKind::mxf8f6f4, encode_instruction_descriptor(MmaKind::mxf8f6f4, scaled)), scaled);
   // B's ID 1 << 4, A 3 << 7, B 5 << 10, negate A 1 << 13, N 2 << 17, ue8m0 1 << 23, M 2 << 27, A's ID 3 << 29.
-  EXPECT_EQ(encode_instruction_descriptor(MmaKind::mxf8f6f4, scaled), 0x10u | 3u << 7 | 5u << 10 | 1u << 13 | 2u << 17 | 1u << 23 | 2u << 27 | 3u << 29);
+  EXPECT_EQ(encode_instruction_descriptor(MmaKind::mxf8f6f4, scaled),
+            0x10u | 3u << 7 | 5u << 10 | 1u << 13 | 2u << 17 | 1u << 23 | 2u << 27 | 3u << 29);
 }
 
 TEST(InstructionDescriptor, Rejected) {
@@ -83,25 +87,31 @@ TEST(InstructionDescriptor, Rejected) {
   EXPECT_EQ(f16(good | 8), "saturation (bit 3) is 1, expected 0: kind::f16 has none");
   EXPECT_EQ(f16(good ^ 24u << 24), "M (bits 24-28) is 256, expected 64 or 128 for kind::f16 with cta_group::1");
   EXPECT_EQ(f16(good & ~(63u << 17)), "N (bits 17-22) is 0, expected a multiple of 8 up to 256 for kind::f16 with cta_group::1");
-  EXPECT_EQ(f16((good & ~(63u << 17)) | 3u << 17, {.cta_group = 2}), "N (bits 17-22) is 24, expected a multiple of 16 up to 256 for kind::f16 with cta_group::2");
+  EXPECT_EQ(f16((good & ~(63u << 17)) | 3u << 17, {.cta_group = 2}),
+            "N (bits 17-22) is 24, expected a multiple of 16 up to 256 for kind::f16 with cta_group::2");
   EXPECT_EQ(f16((good & ~(63u << 17)) | 4u << 17, {.weight_stationary = true}), "N (bits 17-22) is 32, expected 64, 128 or 256 with .ws");
   EXPECT_EQ(f16(good | 1u << 15, {.a_in_tensor_memory = true}), "transpose of A (bit 15) is 1, expected 0: A is in Tensor Memory");
   EXPECT_EQ(f16(good | 1u << 30), "maximum shift of B (bits 30-31) is 1, expected 0 without .ws");
   // i8 with N = 40: steps of 16 above 32.
   const InstructionDescriptor i8{.d = Type::s32, .a = Type::s8, .b = Type::s8, .m = 128, .n = 40};
-  EXPECT_EQ(f16(encode_instruction_descriptor(MmaKind::i8, i8), {.kind = MmaKind::i8}), "N (bits 17-22) is 40, expected a multiple of 16 up to 256 for kind::i8 with cta_group::1");
+  EXPECT_EQ(f16(encode_instruction_descriptor(MmaKind::i8, i8), {.kind = MmaKind::i8}),
+            "N (bits 17-22) is 40, expected a multiple of 16 up to 256 for kind::i8 with cta_group::1");
   // ue4m3 goes with four scale factors only, and those have ID 0.
   InstructionDescriptor nv{.d = Type::f32, .a = Type::e2m1, .b = Type::e2m1, .m = 128, .n = 128, .scale = Type::ue4m3};
   const MmaForm four{.kind = MmaKind::mxf4nvf4, .scale_vec = 4}, two{.kind = MmaKind::mxf4nvf4, .scale_vec = 2};
   EXPECT_EQ(f16(encode_instruction_descriptor(MmaKind::mxf4nvf4, nv), four), "");
-  EXPECT_EQ(f16(encode_instruction_descriptor(MmaKind::mxf4nvf4, nv), two), "type of the scales (bit 23) is 0, expected 1 (ue8m0): ue4m3 exists with .scale_vec::4X or .block16 only");
+  EXPECT_EQ(f16(encode_instruction_descriptor(MmaKind::mxf4nvf4, nv), two),
+            "type of the scales (bit 23) is 0, expected 1 (ue8m0): ue4m3 exists with .scale_vec::4X or .block16 only");
   nv.scale_b_id = 2;
-  EXPECT_EQ(f16(encode_instruction_descriptor(MmaKind::mxf4nvf4, nv), four), "scale factor ID of B (bits 4-5) is 2, expected 0 with four scale factors a row");
+  EXPECT_EQ(f16(encode_instruction_descriptor(MmaKind::mxf4nvf4, nv), four),
+            "scale factor ID of B (bits 4-5) is 2, expected 0 with four scale factors a row");
   nv = {.d = Type::f32, .a = Type::e2m1, .b = Type::e2m1, .m = 128, .n = 128, .scale = Type::ue8m0, .k96 = true};
-  EXPECT_EQ(f16(encode_instruction_descriptor(MmaKind::mxf4, nv), {.kind = MmaKind::mxf4, .scale_vec = 2}), "K (bit 31) is 1 (K = 96), which only sm_103 has, expected 0");
+  EXPECT_EQ(f16(encode_instruction_descriptor(MmaKind::mxf4, nv), {.kind = MmaKind::mxf4, .scale_vec = 2}),
+            "K (bit 31) is 1 (K = 96), which only sm_103 has, expected 0");
   // Sub-byte elements cannot be transposed.
   const InstructionDescriptor f6{.d = Type::f32, .a = Type::e3m2, .b = Type::e4m3, .a_major = Major::mn, .m = 128, .n = 128};
-  EXPECT_EQ(f16(encode_instruction_descriptor(MmaKind::f8f6f4, f6), {.kind = MmaKind::f8f6f4}), "transpose of A (bit 15) is 1, expected 0 for elements of .e3m2");
+  EXPECT_EQ(f16(encode_instruction_descriptor(MmaKind::f8f6f4, f6), {.kind = MmaKind::f8f6f4}),
+            "transpose of A (bit 15) is 1, expected 0 for elements of .e3m2");
 }
 
 std::string mask_text(uint64_t descriptor, int m, int n, int first, int count) {

@@ -19,9 +19,12 @@ Datapath::Datapath(DatapathLayout layout, int n, int first_lane) : layout_(layou
   const int column_parts = layout == L::g ? 4 : layout == L::b || layout == L::e ? 2 : 1, row_parts = kParts / column_parts;
   for (int i = 0; i < count_; ++i) {
     const int cta = i / kParts, p = i % kParts, columns = n / column_parts;
-    parts_[static_cast<size_t>(i)] = {static_cast<uint8_t>(cta), static_cast<uint8_t>(32 * p + first_lane), static_cast<uint8_t>(lanes),
+    parts_[static_cast<size_t>(i)] = {static_cast<uint8_t>(cta),
+                                      static_cast<uint8_t>(32 * p + first_lane),
+                                      static_cast<uint8_t>(lanes),
                                       static_cast<uint16_t>(cta * row_parts * lanes + p % row_parts * lanes),
-                                      static_cast<uint16_t>(p / row_parts * columns), static_cast<uint16_t>(columns)};
+                                      static_cast<uint16_t>(p / row_parts * columns),
+                                      static_cast<uint16_t>(columns)};
   }
 }
 

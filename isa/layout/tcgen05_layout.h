@@ -73,7 +73,10 @@ class Datapath {
 
 /// A in Tensor Memory: element k of a row is in the lane of the row's D; in column and bits relative to A's address. Rows of parts
 /// that compute the same rows for other columns (B, E, G) have copies in those lanes.
-struct TensorBits { uint8_t lane = 0; uint8_t column = 0, bit = 0, width = 0; };
+struct TensorBits {
+  uint8_t lane = 0;
+  uint8_t column = 0, bit = 0, width = 0;
+};
 constexpr int kTensorAColumns = 8;  // 32 bytes of stored elements a row, for all kinds
 constexpr int tensor_a_bits(MmaKind kind) { return kind == MmaKind::f16 ? 16 : kind == MmaKind::tf32 ? 32 : is_packed_e2m1(kind) ? 4 : 8; }
 constexpr TensorBits tensor_a_home(MmaKind kind, int k) {
@@ -88,8 +91,7 @@ constexpr bool is_metadata_split(MmaKind kind) { return kind == MmaKind::f16 || 
 constexpr int metadata_columns(MmaKind kind) { return is_metadata_split(kind) ? 1 : 2; }
 constexpr int metadata_chunks(MmaKind kind) { return is_metadata_split(kind) ? 8 : 16; }
 constexpr TensorBits metadata_home(MmaKind kind, int row, int chunk) {
-  if (is_metadata_split(kind))
-    return {static_cast<uint8_t>(chunk / 4 * 8 + row % 8), 0, static_cast<uint8_t>(row / 8 * 16 + chunk % 4 * 4), 4};
+  if (is_metadata_split(kind)) return {static_cast<uint8_t>(chunk / 4 * 8 + row % 8), 0, static_cast<uint8_t>(row / 8 * 16 + chunk % 4 * 4), 4};
   return {static_cast<uint8_t>(row), static_cast<uint8_t>(chunk / 8), static_cast<uint8_t>(chunk % 8 * 4), 4};
 }
 

@@ -85,7 +85,7 @@ TEST(TensorA, ElementsByHand) {
   EXPECT_EQ(tensor_a_home(MmaKind::tf32, 7).column, 7);
   EXPECT_EQ(tensor_a_home(MmaKind::f8f6f4, 31).column, 7);  // four 8-bit containers a word
   EXPECT_EQ(tensor_a_home(MmaKind::f8f6f4, 31).bit, 24);
-  EXPECT_EQ(tensor_a_home(MmaKind::mxf4, 63).column, 7);    // eight a word
+  EXPECT_EQ(tensor_a_home(MmaKind::mxf4, 63).column, 7);  // eight a word
   EXPECT_EQ(tensor_a_home(MmaKind::mxf4, 63).bit, 28);
 }
 

@@ -19,14 +19,22 @@ struct TypeFacts {
 // In the order of TensorMap::Type. Packed types: 16 elements of 4 or 6 bits; _p64 and _p32 leave 8 and 4 bytes of every 16
 // in shared memory empty (CUDA driver API, "CUtensorMapDataType").
 constexpr std::array<TypeFacts, 16> kTypes{{
-    {"u8", {1, 1, 1}, false, isa::Type::u8},          {"u16", {1, 2, 2}, false, isa::Type::u16},
-    {"u32", {1, 4, 4}, false, isa::Type::u32},        {"s32", {1, 4, 4}, false, isa::Type::s32},
-    {"u64", {1, 8, 8}, false, isa::Type::u64},        {"s64", {1, 8, 8}, false, isa::Type::s64},
-    {"f16", {1, 2, 2}, true, isa::Type::f16},         {"f32", {1, 4, 4}, true, isa::Type::f32},
-    {"f32.ftz", {1, 4, 4}, true, isa::Type::f32},     {"f64", {1, 8, 8}, true, isa::Type::f64},
-    {"bf16", {1, 2, 2}, true, isa::Type::bf16},       {"tf32", {1, 4, 4}, true, isa::Type::tf32},
-    {"tf32.ftz", {1, 4, 4}, true, isa::Type::tf32},   {"b4x16", {2, 1, 1}, false, isa::Type::none},
-    {"b4x16_p64", {16, 8, 16}, false, isa::Type::none}, {"b6x16_p32", {16, 12, 16}, false, isa::Type::none},
+    {"u8", {1, 1, 1}, false, isa::Type::u8},
+    {"u16", {1, 2, 2}, false, isa::Type::u16},
+    {"u32", {1, 4, 4}, false, isa::Type::u32},
+    {"s32", {1, 4, 4}, false, isa::Type::s32},
+    {"u64", {1, 8, 8}, false, isa::Type::u64},
+    {"s64", {1, 8, 8}, false, isa::Type::s64},
+    {"f16", {1, 2, 2}, true, isa::Type::f16},
+    {"f32", {1, 4, 4}, true, isa::Type::f32},
+    {"f32.ftz", {1, 4, 4}, true, isa::Type::f32},
+    {"f64", {1, 8, 8}, true, isa::Type::f64},
+    {"bf16", {1, 2, 2}, true, isa::Type::bf16},
+    {"tf32", {1, 4, 4}, true, isa::Type::tf32},
+    {"tf32.ftz", {1, 4, 4}, true, isa::Type::tf32},
+    {"b4x16", {2, 1, 1}, false, isa::Type::none},
+    {"b4x16_p64", {16, 8, 16}, false, isa::Type::none},
+    {"b6x16_p32", {16, 12, 16}, false, isa::Type::none},
 }};
 const TypeFacts& facts(TensorMap::Type type) { return kTypes[static_cast<size_t>(type)]; }
 
@@ -59,10 +67,10 @@ constexpr uint32_t kTagAt = 64, kModeAt = 68, kPromotionAt = 69, kAtomicityAt = 
 constexpr std::array<uint8_t, 4> kTag{'t', 'c', 's', 'm'};
 
 constexpr TensorMapField kRank{0x08, 4, 3}, kElemtype{0x08, 7, 4}, kInterleave{0x08, 11, 2}, kSwizzleMode{0x08, 13, 2}, kFillMode{0x08, 15, 1};
-constexpr TensorMapField stride_low(uint32_t d) { return {0x0c + 4 * d, 0, 32}; }          // of stride / 16
+constexpr TensorMapField stride_low(uint32_t d) { return {0x0c + 4 * d, 0, 32}; }  // of stride / 16
 constexpr TensorMapField stride_high(uint32_t d) { return {0x1c, 4 * d, 4}; }
-constexpr TensorMapField dim_field(uint32_t d) { return {0x20 + 4 * d, 0, 32}; }            // minus 1
-constexpr TensorMapField element_stride_field(uint32_t d) { return {0x34, 3 * d, 3}; }      // minus 1
+constexpr TensorMapField dim_field(uint32_t d) { return {0x20 + 4 * d, 0, 32}; }                                                        // minus 1
+constexpr TensorMapField element_stride_field(uint32_t d) { return {0x34, 3 * d, 3}; }                                                  // minus 1
 constexpr TensorMapField box_field(uint32_t d) { return d == 0 ? TensorMapField{0x34, 24, 8} : TensorMapField{0x38, 8 * (d - 1), 8}; }  // minus 1
 
 template <class T>
@@ -72,7 +80,9 @@ T load(std::span<const uint8_t> bytes, size_t at) {
   return value;
 }
 template <class T>
-void store(std::span<uint8_t> bytes, size_t at, T value) { std::memcpy(bytes.data() + at, &value, sizeof value); }
+void store(std::span<uint8_t> bytes, size_t at, T value) {
+  std::memcpy(bytes.data() + at, &value, sizeof value);
+}
 
 uint32_t get(std::span<const uint8_t> bytes, TensorMapField f) {
   return static_cast<uint32_t>(load<uint32_t>(bytes, f.word) >> f.shift & ((uint64_t{1} << f.bits) - 1));
@@ -182,9 +192,7 @@ void replace_field(std::span<uint8_t, 128> bytes, TensorMapFieldName field, uint
     case F::rank: return put(bytes, kRank, value);
     case F::box_dim: return put(bytes, box_field(ordinal), value - 1);
     case F::global_dim: return put(bytes, dim_field(ordinal), value - 1);
-    case F::global_stride:
-      put(bytes, stride_low(ordinal), value >> 4);
-      return put(bytes, stride_high(ordinal), value >> 36);
+    case F::global_stride: put(bytes, stride_low(ordinal), value >> 4); return put(bytes, stride_high(ordinal), value >> 36);
     case F::element_stride: return put(bytes, element_stride_field(ordinal), value - 1);
     case F::elemtype: return put(bytes, kElemtype, value);
     case F::interleave_layout: return put(bytes, kInterleave, value);
@@ -215,12 +223,21 @@ std::optional<TensorMap::Type> tensor_map_type(isa::Type type) {
   for (size_t i = 0; i < kTypes.size(); ++i)
     if (kTypes[i].element == type && type != Type::none) return static_cast<TensorMap::Type>(i);
   switch (type) {
-    case Type::s8: case Type::b8: case Type::e4m3: case Type::e5m2: case Type::e3m2: case Type::e2m3: case Type::ue8m0: case Type::ue4m3:
-      return TensorMap::Type::u8;
-    case Type::s16: case Type::b16: return TensorMap::Type::u16;
+    case Type::s8:
+    case Type::b8:
+    case Type::e4m3:
+    case Type::e5m2:
+    case Type::e3m2:
+    case Type::e2m3:
+    case Type::ue8m0:
+    case Type::ue4m3: return TensorMap::Type::u8;
+    case Type::s16:
+    case Type::b16: return TensorMap::Type::u16;
     case Type::b32: return TensorMap::Type::u32;
     case Type::b64: return TensorMap::Type::u64;
-    case Type::u4: case Type::s4: case Type::e2m1: return TensorMap::Type::b4x16;
+    case Type::u4:
+    case Type::s4:
+    case Type::e2m1: return TensorMap::Type::b4x16;
     default: return std::nullopt;
   }
 }

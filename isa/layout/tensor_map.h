@@ -41,12 +41,12 @@ struct TensorMap {
   Promotion promotion = Promotion::none;
   uint8_t rank = 1;
   uint64_t address = 0;
-  std::array<uint64_t, kMaxRank> dims{1, 1, 1, 1, 1};            // elements
-  std::array<uint64_t, kMaxRank - 1> strides{};                  // of dimension 1 and up
-  std::array<uint32_t, kMaxRank> box{1, 1, 1, 1, 1};             // tiled: elements
+  std::array<uint64_t, kMaxRank> dims{1, 1, 1, 1, 1};  // elements
+  std::array<uint64_t, kMaxRank - 1> strides{};        // of dimension 1 and up
+  std::array<uint32_t, kMaxRank> box{1, 1, 1, 1, 1};   // tiled: elements
   std::array<uint32_t, kMaxRank> element_strides{1, 1, 1, 1, 1};
-  std::array<int32_t, 3> lower{}, upper{};                       // im2col: corners of the pixel box, W, H, D
-  uint32_t channels = 1, pixels = 1;                             // im2col: per pixel, per column
+  std::array<int32_t, 3> lower{}, upper{};  // im2col: corners of the pixel box, W, H, D
+  uint32_t channels = 1, pixels = 1;        // im2col: per pixel, per column
 
   bool operator==(const TensorMap&) const = default;
 
@@ -73,7 +73,7 @@ struct TensorMapUnit {
 };
 TensorMapUnit unit_of(TensorMap::Type type);
 std::string_view name(TensorMap::Type type);
-std::string_view name(TensorMap::Swizzling swizzle);     // "128B", as in the launch file
+std::string_view name(TensorMap::Swizzling swizzle);  // "128B", as in the launch file
 std::string_view name(TensorMap::Interleave interleave);
 bool is_float(TensorMap::Type type);
 /// The map's type for elements of a PTX type; fp8 and 8-bit integers are u8. nullopt: has none.
@@ -96,8 +96,17 @@ struct TensorMapField {
   uint32_t word, shift, bits;
 };
 enum class TensorMapFieldName : uint8_t {
-  global_address, rank, box_dim, global_dim, global_stride, element_stride, elemtype, interleave_layout, swizzle_mode,
-  swizzle_atomicity, fill_mode
+  global_address,
+  rank,
+  box_dim,
+  global_dim,
+  global_stride,
+  element_stride,
+  elemtype,
+  interleave_layout,
+  swizzle_mode,
+  swizzle_atomicity,
+  fill_mode
 };
 /// Writes a field as tensormap.replace does (`value` as the instruction takes it). ordinal: the dimension.
 void replace_field(std::span<uint8_t, 128> bytes, TensorMapFieldName field, uint32_t ordinal, uint64_t value);

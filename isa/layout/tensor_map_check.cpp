@@ -12,14 +12,17 @@ constexpr uint32_t kMaxBox = 256, kMaxElementStride = 8, kMaxPixels = 1024, kPie
 
 class Checker {
  public:
-  explicit Checker(const Map& map) : map_(map), unit_(unit_of(map.type)), padded_(map.type == Map::Type::b4x16_p64 || map.type == Map::Type::b6x16_p32) {}
+  explicit Checker(const Map& map)
+      : map_(map), unit_(unit_of(map.type)), padded_(map.type == Map::Type::b4x16_p64 || map.type == Map::Type::b6x16_p32) {}
 
   std::vector<std::string> run() {
     const int least = map_.mode == Map::Mode::im2col || map_.interleave != Map::Interleave::none ? 3 : 1;
     if (static_cast<uint32_t>(map_.interleave) > 2) bad(fmt::format("interleave {}, expected none, 16B or 32B", static_cast<int>(map_.interleave)));
     if (map_.rank < least || map_.rank > Map::kMaxRank) {
       bad(fmt::format("rank {}, expected {} to {}{}", map_.rank, least, Map::kMaxRank,
-                      map_.mode == Map::Mode::im2col ? " for im2col" : least == 3 ? " with an interleaved layout" : ""));
+                      map_.mode == Map::Mode::im2col ? " for im2col"
+                      : least == 3                   ? " with an interleaved layout"
+                                                     : ""));
       return std::move(problems_);
     }
     address();
@@ -42,8 +45,7 @@ class Checker {
   }
 
   void address() {
-    if (map_.address % granule() != 0)
-      bad(fmt::format("global address {:#x} is not a multiple of {} B{}", map_.address, granule(), reason()));
+    if (map_.address % granule() != 0) bad(fmt::format("global address {:#x} is not a multiple of {} B{}", map_.address, granule(), reason()));
   }
 
   void dims() {
@@ -53,7 +55,8 @@ class Checker {
     }
     const uint64_t inner = map_.dims[0];
     if (padded_ && inner % 128 != 0) bad(fmt::format("dimension 0 has {} elements, expected a multiple of 128 for {}", inner, name(map_.type)));
-    if (map_.type == Map::Type::b4x16 && inner % 2 != 0) bad(fmt::format("dimension 0 has {} elements, expected a multiple of 2 for {}", inner, name(map_.type)));
+    if (map_.type == Map::Type::b4x16 && inner % 2 != 0)
+      bad(fmt::format("dimension 0 has {} elements, expected a multiple of 2 for {}", inner, name(map_.type)));
     for (int d = 1; d < map_.rank; ++d) {
       const uint64_t stride = map_.strides[static_cast<size_t>(d - 1)];
       if (stride % granule() != 0) bad(fmt::format("stride {} B of dimension {} is not a multiple of {} B{}", stride, d, granule(), reason()));
@@ -78,7 +81,9 @@ class Checker {
   }
 
   void im2col() {
-    struct Limits { int32_t low, high; };
+    struct Limits {
+      int32_t low, high;
+    };
     constexpr Limits kCorner[] = {{-32768, 32767}, {-128, 127}, {-16, 15}};
     const Limits limit = kCorner[map_.spatial() - 1];
     for (int i = 0; i < map_.spatial(); ++i) {
@@ -115,8 +120,7 @@ class Checker {
       bad(fmt::format("interleave {} with {}, expected none", name(map_.interleave), name(map_.type)));
     const bool wide = map_.swizzle == S::none || map_.swizzle == S::b128 || map_.swizzle == S::b128_atom_32b ||
                       (map_.swizzle == S::b128_atom_64b && map_.type == Map::Type::b6x16_p32);
-    if (padded_ && !wide)
-      bad(fmt::format("swizzle {} with {}, expected none, 128B or 128B_atom_32B", name(map_.swizzle), name(map_.type)));
+    if (padded_ && !wide) bad(fmt::format("swizzle {} with {}, expected none, 128B or 128B_atom_32B", name(map_.swizzle), name(map_.type)));
     if (map_.fill == Map::Fill::nan && !is_float(map_.type))
       bad(fmt::format("out-of-bounds fill nan with elements of type {}, expected a floating-point type", name(map_.type)));
   }

@@ -59,8 +59,7 @@ TEST(TensorMap, ASwizzledTileThatStarts128BytesLateHasNoPieceInPlace) {
   // Addresses count, not offsets in the tile: at base + 128 each line uses the pattern of the next one, and no two lines of the
   // pattern agree in any place, so all 64 pieces differ from those of an aligned tile.
   int same = 0;
-  for (uint32_t offset = 0; offset < 1024; offset += 16)
-    same += swizzled(Swizzling::b128, 128 + offset) - 128 == swizzled(Swizzling::b128, offset);
+  for (uint32_t offset = 0; offset < 1024; offset += 16) same += swizzled(Swizzling::b128, 128 + offset) - 128 == swizzled(Swizzling::b128, offset);
   EXPECT_EQ(same, 0);
   EXPECT_EQ(swizzle_repeat(Swizzling::b128), 1024u);
   EXPECT_EQ(swizzle_repeat(Swizzling::b64), 512u);
@@ -140,9 +139,10 @@ TEST(TensorMap, RulesOfTheDriver) {
   map.strides[0] = 2040;
   map.box = {60, 257, 1, 1, 1};
   map.element_strides[1] = 0;
-  EXPECT_THAT(map.check(), ElementsAre(HasSubstr("address 0x7f0000000008 is not a multiple of 16 B"), HasSubstr("stride 2040 B of dimension 1"),
-                                       HasSubstr("element stride 0 of dimension 1, expected 1 to 8"), HasSubstr("box 257 of dimension 1, expected 1 to 256"),
-                                       HasSubstr("box inner 60 x 2 B = 120 B is not a multiple of 16 B")));
+  EXPECT_THAT(map.check(),
+              ElementsAre(HasSubstr("address 0x7f0000000008 is not a multiple of 16 B"), HasSubstr("stride 2040 B of dimension 1"),
+                          HasSubstr("element stride 0 of dimension 1, expected 1 to 8"), HasSubstr("box 257 of dimension 1, expected 1 to 256"),
+                          HasSubstr("box inner 60 x 2 B = 120 B is not a multiple of 16 B")));
   map = matrix();
   map.interleave = TensorMap::Interleave::b32;
   EXPECT_THAT(map.check(), ElementsAre(HasSubstr("rank 2, expected 3 to 5 with an interleaved layout")));
@@ -172,9 +172,11 @@ TEST(TensorMap, Im2colRules) {
   map.upper[1] = -15;
   map.channels = 257;
   map.pixels = 1025;
-  EXPECT_THAT(map.check(), ElementsAre(HasSubstr("lower corner -129 of W, expected -128 to 127 for rank 4"), HasSubstr("pixel box of H runs from -1 to 14 + -15 - 1: it is empty"),
-                                       HasSubstr("257 channels per pixel, expected 1 to 256"), HasSubstr("1025 pixels per column, expected 1 to 1024"),
-                                       HasSubstr("channels per pixel 257 x 2 B = 514 B is not a multiple of 16 B")));
+  EXPECT_THAT(map.check(),
+              ElementsAre(HasSubstr("lower corner -129 of W, expected -128 to 127 for rank 4"),
+                          HasSubstr("pixel box of H runs from -1 to 14 + -15 - 1: it is empty"),
+                          HasSubstr("257 channels per pixel, expected 1 to 256"), HasSubstr("1025 pixels per column, expected 1 to 1024"),
+                          HasSubstr("channels per pixel 257 x 2 B = 514 B is not a multiple of 16 B")));
 }
 
 }  // namespace

@@ -33,9 +33,9 @@ struct TensorHome {
 /// The registers of one warp.
 struct TensorFragment {
   TensorShape shape = TensorShape::s32x32b;
-  uint16_t repeats = 1;         // .num
-  bool packed = false;          // .pack::16b, .unpack::16b
-  uint16_t half_split = 0;      // immHalfSplitoff of .16x32bx2, columns
+  uint16_t repeats = 1;     // .num
+  bool packed = false;      // .pack::16b, .unpack::16b
+  uint16_t half_split = 0;  // immHalfSplitoff of .16x32bx2, columns
 
   /// .num goes up to 128 registers a lane.
   constexpr bool exists() const { return repeats > 0 && repeats <= 128 && (repeats & (repeats - 1)) == 0 && registers() <= 128; }

@@ -25,10 +25,14 @@ std::vector<TensorFragment> every_fragment() {
 
 // PTX ISA, table "Various-combinations of .num and .shape": up to 128 registers.
 TEST(TensorFragment, Registers) {
-  const struct { S shape; uint16_t n; uint32_t registers; bool exists; } cases[] = {
-      {S::s32x32b, 1, 1, true}, {S::s32x32b, 128, 128, true}, {S::s16x64b, 128, 128, true}, {S::s16x32bx2, 64, 64, true},
-      {S::s16x128b, 1, 2, true}, {S::s16x128b, 64, 128, true}, {S::s16x128b, 128, 256, false},
-      {S::s16x256b, 1, 4, true}, {S::s16x256b, 32, 128, true}, {S::s16x256b, 64, 256, false}, {S::s32x32b, 3, 3, false}};
+  const struct {
+    S shape;
+    uint16_t n;
+    uint32_t registers;
+    bool exists;
+  } cases[] = {{S::s32x32b, 1, 1, true},     {S::s32x32b, 128, 128, true},  {S::s16x64b, 128, 128, true},   {S::s16x32bx2, 64, 64, true},
+               {S::s16x128b, 1, 2, true},    {S::s16x128b, 64, 128, true},  {S::s16x128b, 128, 256, false}, {S::s16x256b, 1, 4, true},
+               {S::s16x256b, 32, 128, true}, {S::s16x256b, 64, 256, false}, {S::s32x32b, 3, 3, false}};
   for (const auto& c : cases) {
     const TensorFragment f{c.shape, c.n};
     EXPECT_EQ(f.registers(), c.registers);
@@ -84,7 +88,7 @@ TEST(TensorFragment, Figures) {
 TEST(TensorFragment, Packed) {
   const TensorFragment f{S::s16x64b, 128, true};
   EXPECT_EQ(f.columns(), 512u);
-  EXPECT_EQ(f.cell(2, 1, 0), (TensorCell{0, 6}));   // (64 + 32) bits / 16
+  EXPECT_EQ(f.cell(2, 1, 0), (TensorCell{0, 6}));  // (64 + 32) bits / 16
   EXPECT_EQ(f.cell(2, 1, 1), (TensorCell{0, 7}));
   EXPECT_EQ(f.cell(1, 0, 1), (TensorCell{8, 1}));
   EXPECT_EQ(*f.home(8, 1), (TensorHome{1, 0, 16}));
@@ -92,8 +96,11 @@ TEST(TensorFragment, Packed) {
 
 // PTX ISA, "tcgen05.cp": which warps share the data.
 TEST(TensorCopyLayout, Lanes) {
-  const struct { C shape; uint32_t rows, words, copies; } shapes[] = {
-      {C::s128x256b, 128, 8, 1}, {C::s4x256b, 4, 8, 1}, {C::s128x128b, 128, 4, 1}, {C::s64x128b_02_13, 64, 4, 2}, {C::s64x128b_01_23, 64, 4, 2}, {C::s32x128b, 32, 4, 4}};
+  const struct {
+    C shape;
+    uint32_t rows, words, copies;
+  } shapes[] = {{C::s128x256b, 128, 8, 1},     {C::s4x256b, 4, 8, 1},         {C::s128x128b, 128, 4, 1},
+                {C::s64x128b_02_13, 64, 4, 2}, {C::s64x128b_01_23, 64, 4, 2}, {C::s32x128b, 32, 4, 4}};
   for (const auto& s : shapes) {
     const TensorCopyLayout l{s.shape};
     EXPECT_EQ(l.rows(), s.rows);
@@ -105,10 +112,10 @@ TEST(TensorCopyLayout, Lanes) {
     EXPECT_EQ(lanes.size(), s.rows * s.copies);
     EXPECT_LT(*lanes.rbegin(), 128u);
   }
-  EXPECT_EQ((TensorCopyLayout{C::s64x128b_02_13}.lane(40, 0)), 40u);    // warp 1
-  EXPECT_EQ((TensorCopyLayout{C::s64x128b_02_13}.lane(40, 1)), 104u);   // warp 3
-  EXPECT_EQ((TensorCopyLayout{C::s64x128b_01_23}.lane(8, 1)), 40u);     // warp 1
-  EXPECT_EQ((TensorCopyLayout{C::s64x128b_01_23}.lane(40, 0)), 72u);    // warp 2
+  EXPECT_EQ((TensorCopyLayout{C::s64x128b_02_13}.lane(40, 0)), 40u);   // warp 1
+  EXPECT_EQ((TensorCopyLayout{C::s64x128b_02_13}.lane(40, 1)), 104u);  // warp 3
+  EXPECT_EQ((TensorCopyLayout{C::s64x128b_01_23}.lane(8, 1)), 40u);    // warp 1
+  EXPECT_EQ((TensorCopyLayout{C::s64x128b_01_23}.lane(40, 0)), 72u);   // warp 2
   EXPECT_EQ((TensorCopyLayout{C::s4x256b}.lane(3, 0)), 96u);
   EXPECT_EQ((TensorCopyLayout{C::s32x128b}.lane(5, 3)), 101u);
 }
@@ -122,7 +129,7 @@ TEST(TensorDecompress, Formats) {
   EXPECT_EQ(a[15], 0xf << 2);
   // Elements 0, 1, 2, 3 = 1, 2, 3, 4: bits 000001 000010 000011 000100 from the lowest on = 0x103081 as three bytes.
   six[0] = 0x81, six[1] = 0x30, six[2] = 0x10;
-  six[11] = 0xfc;  // element 15: bits 90 to 95, all ones
+  six[11] = 0xfc;            // element 15: bits 90 to 95, all ones
   six[12] = six[15] = 0xee;  // padding
   const auto b = decompress(TensorDecompress::b6x16_p32, six);
   for (uint8_t i = 0; i < 4; ++i) EXPECT_EQ(b[i], i + 1);

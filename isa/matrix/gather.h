@@ -84,7 +84,8 @@ struct Gather {
     if (major == Major::k) {
       for (uint32_t r = 0; r < count; ++r)
         for (uint32_t p = 0; p < words / per; ++p)
-          widen<kFormat>(memory + address.piece(first + r, p), is_signed, out + static_cast<int>(r) * row_step + static_cast<int>(p) * per * k_step, k_step);
+          widen<kFormat>(memory + address.piece(first + r, p), is_signed, out + static_cast<int>(r) * row_step + static_cast<int>(p) * per * k_step,
+                         k_step);
     } else {
       for (uint32_t line = 0; line < words; ++line)
         for (uint32_t p = 0; p < count / per; ++p)

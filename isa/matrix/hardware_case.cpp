@@ -111,7 +111,8 @@ int differing_wgmma_words(HardwareCase& test, std::string* report) {
     const size_t count = static_cast<size_t>(got.registers) * threads;
     for (size_t i = 0; i < count; ++i)
       if (words(got, t)[i] != words(test.d, t)[i] && ++bad <= 4)
-        *report += fmt::format("{} tile {} d{} thread {}: {:08x}, hardware {:08x}\n", test.name, t, i / threads, i % threads, words(got, t)[i], words(test.d, t)[i]);
+        *report += fmt::format("{} tile {} d{} thread {}: {:08x}, hardware {:08x}\n", test.name, t, i / threads, i % threads, words(got, t)[i],
+                               words(test.d, t)[i]);
   }
   return bad;
 }

@@ -52,7 +52,12 @@ void run_wgmma(benchmark::State& state, WgmmaDesc desc, uint32_t (*inputs)(std::
   for (auto& w : memory) w = inputs(rng);
   const uint64_t a = encode_wgmma_descriptor({0, 8192, 1024, 0, 128}), b = encode_wgmma_descriptor({64 * 128, 8192, 1024, 0, 128});
   for (auto _ : state) {
-    plan.run({.d = d.pointers.data(), .metadata = e.pointers[0], .desc_a = a, .desc_b = b, .scale_d = false, .warp = 1,
+    plan.run({.d = d.pointers.data(),
+              .metadata = e.pointers[0],
+              .desc_a = a,
+              .desc_b = b,
+              .scale_d = false,
+              .warp = 1,
               .memory = reinterpret_cast<const uint8_t*>(memory.data())});
     benchmark::DoNotOptimize(d.registers.data());
     benchmark::ClobberMemory();

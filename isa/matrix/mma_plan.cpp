@@ -20,9 +20,7 @@ bool is_int8(Type t) { return t == Type::s8 || t == Type::u8; }
 bool is_int4(Type t) { return t == Type::s4 || t == Type::u4; }
 
 /// A and B may differ within a family: floats of 8 bits and less, signedness.
-bool same_kind(Type a, Type b) {
-  return a == b || (is_f8f6f4(a) && is_f8f6f4(b)) || (is_int8(a) && is_int8(b)) || (is_int4(a) && is_int4(b));
-}
+bool same_kind(Type a, Type b) { return a == b || (is_f8f6f4(a) && is_f8f6f4(b)) || (is_int8(a) && is_int8(b)) || (is_int4(a) && is_int4(b)); }
 
 MatrixOrder order_of(const MmaDesc& d, MatrixRole role) { return role == MatrixRole::b ? d.b_order : d.a_order; }
 
@@ -65,8 +63,7 @@ std::string MmaPlan::check(const MmaDesc& d) {
       return fmt::format("no m{}n{}k{} with .{} for operand {}", d.shape.m, d.shape.n, d.shape.k, name(type_of(d, role)),
                          "ABCD"[static_cast<int>(role)]);
   const bool orders = d.family == MatrixFamily::wmma || (d.shape.k == 4 && d.a == Type::f16);
-  if (!orders && (d.a_order != MatrixOrder::row || d.b_order != MatrixOrder::col))
-    return "only .row.col exists for this shape and type";
+  if (!orders && (d.a_order != MatrixOrder::row || d.b_order != MatrixOrder::col)) return "only .row.col exists for this shape and type";
   if ((d.a == Type::b1) != (d.bit_op != BitOp::none)) return ".b1 needs .xor.popc or .and.popc, and other types take neither";
   if (d.satfinite && !is_int8(d.a) && !is_int4(d.a)) return ".satfinite exists for 8-bit and 4-bit integers only";
   if (d.family == MatrixFamily::mma_sparse && (d.selector < 0 || d.selector >= selectors(d)))
@@ -86,8 +83,8 @@ MmaPlan& MmaPlan::operator=(MmaPlan&&) noexcept = default;
 int MmaPlan::registers(MatrixRole role) const { return tables_->fragment(role).registers; }
 int MmaPlan::register_bits() const { return desc_.a == Type::f64 ? 64 : 32; }
 
-void MmaPlan::run(uint32_t* const* d, const uint32_t* const* a, const uint32_t* const* b, const uint32_t* const* c,
-                  const uint32_t* metadata, const MmaScales& scales) const {
+void MmaPlan::run(uint32_t* const* d, const uint32_t* const* a, const uint32_t* const* b, const uint32_t* const* c, const uint32_t* metadata,
+                  const MmaScales& scales) const {
   const Registers r{d, a, b, c, metadata, scales};
   switch (tables_->unit) {
     case MmaUnit::floats: return run_floats(*tables_, r);

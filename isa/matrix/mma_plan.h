@@ -55,8 +55,8 @@ class MmaPlan {
   int register_bits() const;
 
   /// All 32 lanes take part. metadata (mma.sp): the 32 lanes of operand e. d may alias c, and any register may repeat.
-  void run(uint32_t* const* d, const uint32_t* const* a, const uint32_t* const* b, const uint32_t* const* c,
-           const uint32_t* metadata = nullptr, const MmaScales& scales = {}) const;
+  void run(uint32_t* const* d, const uint32_t* const* a, const uint32_t* const* b, const uint32_t* const* c, const uint32_t* metadata = nullptr,
+           const MmaScales& scales = {}) const;
 
   struct Tables;
 

@@ -43,9 +43,12 @@ uint64_t encode(Type t, int value) {
 
 // Small integers are exact in every type: D = A * B + C must be the integer product, on every generation and for every dense shape.
 TEST(MmaPlan, IntegerProductsAreExactEverywhere) {
-  struct Kind { Type ab, acc; int limit; };
-  const Kind kinds[] = {{Type::f16, Type::f32, 3}, {Type::f16, Type::f16, 3}, {Type::bf16, Type::f32, 3}, {Type::tf32, Type::f32, 3},
-                        {Type::f64, Type::f64, 3}, {Type::s8, Type::s32, 100}, {Type::u4, Type::s32, 15}, {Type::s4, Type::s32, 7},
+  struct Kind {
+    Type ab, acc;
+    int limit;
+  };
+  const Kind kinds[] = {{Type::f16, Type::f32, 3},  {Type::f16, Type::f16, 3},  {Type::bf16, Type::f32, 3}, {Type::tf32, Type::f32, 3},
+                        {Type::f64, Type::f64, 3},  {Type::s8, Type::s32, 100}, {Type::u4, Type::s32, 15},  {Type::s4, Type::s32, 7},
                         {Type::e4m3, Type::f32, 3}, {Type::e5m2, Type::f16, 2}};
   std::mt19937 rng(7);
   int plans = 0;
@@ -66,7 +69,9 @@ TEST(MmaPlan, IntegerProductsAreExactEverywhere) {
               File a(ma.registers()), b(mb.registers()), c(mc.registers());
               std::vector<int> va(static_cast<size_t>(m * k)), vb(static_cast<size_t>(k * n)), vc(static_cast<size_t>(m * n));
               const bool is_unsigned = kind.ab == Type::u4;
-              const auto value = [&] { return static_cast<int>(rng() % static_cast<uint32_t>(kind.limit + 1)) * (is_unsigned || rng() % 2 ? 1 : -1); };
+              const auto value = [&] {
+                return static_cast<int>(rng() % static_cast<uint32_t>(kind.limit + 1)) * (is_unsigned || rng() % 2 ? 1 : -1);
+              };
               const auto fill = [&](File& f, const FragmentMap& fm, std::vector<int>& v, Type t, int rows, int cols) {
                 for (int i = 0; i < rows; ++i)
                   for (int j = 0; j < cols; ++j) put(f, fm, i, j, encode(t, v[static_cast<size_t>(i * cols + j)] = value()));
@@ -138,7 +143,7 @@ TEST(MatrixMove, WmmaPieces) {
   ASSERT_TRUE(row && col);
   EXPECT_EQ(row->pieces().size(), 8u * 32);
   EXPECT_EQ(col->pieces().size(), 8u * 64);
-  EXPECT_EQ(row->byte_offset(row->pieces()[5], 24), (1u * 24 + 2) * 2);  // lane 5: row 1, columns 2 and 3
+  EXPECT_EQ(row->byte_offset(row->pieces()[5], 24), (1u * 24 + 2) * 2);   // lane 5: row 1, columns 2 and 3
   EXPECT_EQ(col->byte_offset(col->pieces()[11], 24), (3u * 24 + 1) * 2);  // lane 5, upper half: row 1, column 3
   EXPECT_FALSE(WmmaAccess::make({16, 8, 16}, MatrixRole::a, Type::f16, MatrixOrder::row));
 }

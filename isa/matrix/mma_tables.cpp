@@ -42,7 +42,10 @@ bool pairs_of_registers(const FragmentSpec& f, const std::vector<uint16_t>& plac
 MmaUnit unit_of(const MmaDesc& d, const TensorCoreArith* arith) {
   switch (d.a) {
     case Type::b1: return MmaUnit::bits;
-    case Type::s8: case Type::u8: case Type::s4: case Type::u4: return MmaUnit::integers;
+    case Type::s8:
+    case Type::u8:
+    case Type::s4:
+    case Type::u4: return MmaUnit::integers;
     case Type::f64: return MmaUnit::doubles;
     case Type::e2m1:
       if (is_packed_e2m1(d.family, d.shape, d.a)) return MmaUnit::scaled_groups;
@@ -62,8 +65,8 @@ MmaPlan::Tables::Tables(const MmaDesc& description) : desc(description) {
   TC_CHECK(why.empty(), "{}", why);
   for (int i = 0; i < 4; ++i) {
     const auto role = static_cast<MatrixRole>(i);
-    fragments[static_cast<size_t>(i)] = *fragment_spec(desc.family, desc.shape, role, operand_type(desc, role),
-                                                       role == MatrixRole::b ? desc.b_order : desc.a_order);
+    fragments[static_cast<size_t>(i)] =
+        *fragment_spec(desc.family, desc.shape, role, operand_type(desc, role), role == MatrixRole::b ? desc.b_order : desc.a_order);
   }
   const bool sparse = desc.family == MatrixFamily::mma_sparse;
   k = sparse ? desc.shape.k / 2 : desc.shape.k;

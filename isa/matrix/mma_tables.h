@@ -18,8 +18,8 @@ struct MmaPlan::Tables {
   MmaDesc desc;
   MmaUnit unit = MmaUnit::floats;
   const TensorCoreArith* arith = nullptr;
-  int tiles = 1;      // independent matrices (quad pairs)
-  int k = 0;          // products an output element (stored elements for sparse A)
+  int tiles = 1;                          // independent matrices (quad pairs)
+  int k = 0;                              // products an output element (stored elements for sparse A)
   std::array<FragmentSpec, 4> fragments;  // a, b, c, d
 
   // For every register, lane and element of it, in this order: index into the matrix.

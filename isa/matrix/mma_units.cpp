@@ -166,8 +166,8 @@ void run_floats(const MmaPlan::Tables& t, const Registers& r) {
   for (int tile = 0; tile < t.tiles; ++tile) {
     a.decode(a_type, operand_shift(*t.arith, a_type, b_type), a_bits + tile * a_count, a_count);
     b.decode(b_type, 0, b_bits + tile * b_count, b_count);
-    float_tile(*t.arith, {m, n, t.k}, a, b, c_type, (pairs ? d_bits : c_bits) + tile * c_count, d_bits + tile * c_count,
-               sparse ? rows : nullptr, full_k, scales);
+    float_tile(*t.arith, {m, n, t.k}, a, b, c_type, (pairs ? d_bits : c_bits) + tile * c_count, d_bits + tile * c_count, sparse ? rows : nullptr,
+               full_k, scales);
   }
   if (pairs)
     for (int i = 0; i < c_count; ++i) d_bits[i] = add_rn(c_type, d_bits[i], c_bits[i]);
@@ -232,9 +232,7 @@ void run_doubles(const MmaPlan::Tables& t, const Registers& r) {
   for (int i = 0; i < m; ++i)
     for (int kk = 0; kk < k; ++kk)
       for (int j = 0; j < n; ++j) c[i * n + j] = fma64(a[i * k + kk], b[kk * 8 + j], c[i * n + j]);
-  for (size_t i = 0; i < t.d.size(); ++i) {
-    std::memcpy(r.d[i / 32] + 2 * (i % 32), c + t.d[i], 8);
-  }
+  for (size_t i = 0; i < t.d.size(); ++i) { std::memcpy(r.d[i / 32] + 2 * (i % 32), c + t.d[i], 8); }
 }
 
 void run_integers(const MmaPlan::Tables& t, const Registers& r) {
@@ -252,8 +250,7 @@ void run_integers(const MmaPlan::Tables& t, const Registers& r) {
     for (int p = 0; p < n / 8; ++p) {
       const uint32_t* const panel = b + p * full_k * 8;
       vec::U8 sum{};
-      for (int k = 0; k < t.k; ++k)
-        sum += a[i * t.k + k] * vec::bits<vec::U8>(vec::load(panel + 8 * (sparse ? rows[i * t.k + k] : k)));
+      for (int k = 0; k < t.k; ++k) sum += a[i * t.k + k] * vec::bits<vec::U8>(vec::load(panel + 8 * (sparse ? rows[i * t.k + k] : k)));
       const int at = i * n + 8 * p;
       if (!t.desc.satfinite) {
         vec::store(d + at, vec::bits<vec::I8>(sum + vec::bits<vec::U8>(vec::load(c + at))));  // wraps

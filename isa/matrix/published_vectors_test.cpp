@@ -93,25 +93,24 @@ constexpr MatrixShape k16{16, 8, 16}, k8{16, 8, 8}, k4{16, 8, 4}, k32{16, 8, 32}
 using G = Generation;
 
 TEST(PublishedVectors, F32Output) {
-  for (const Set& s : {Set{"V100", "fp16", G::volta, Type::f16, {8, 8, 4}}, Set{"A100", "fp16", G::ampere, Type::f16, k8},
-                       Set{"A100", "bf16", G::ampere, Type::bf16, k8}, Set{"A100", "tf32", G::ampere, Type::tf32, k4},
-                       Set{"Ada", "fp16", G::ada, Type::f16, k8}, Set{"Ada", "bf16", G::ada, Type::bf16, k8},
-                       Set{"Ada", "tf32", G::ada, Type::tf32, k4}, Set{"Ada", "E4M3", G::ada, Type::e4m3, k32},
-                       Set{"Ada", "E5M2", G::ada, Type::e5m2, k32}, Set{"H100", "fp16", G::hopper, Type::f16, k16},
-                       Set{"H100", "bf16", G::hopper, Type::bf16, k16}, Set{"H100", "tf32", G::hopper, Type::tf32, k4},
-                       Set{"B200", "fp16", G::blackwell, Type::f16, k16}, Set{"B200", "bf16", G::blackwell, Type::bf16, k16},
-                       Set{"B200", "tf32", G::blackwell, Type::tf32, k4}, Set{"B200", "E4M3", G::blackwell, Type::e4m3, k32},
-                       Set{"B200", "E5M2", G::blackwell, Type::e5m2, k32}})
+  for (const Set& s :
+       {Set{"V100", "fp16", G::volta, Type::f16, {8, 8, 4}}, Set{"A100", "fp16", G::ampere, Type::f16, k8},
+        Set{"A100", "bf16", G::ampere, Type::bf16, k8}, Set{"A100", "tf32", G::ampere, Type::tf32, k4}, Set{"Ada", "fp16", G::ada, Type::f16, k8},
+        Set{"Ada", "bf16", G::ada, Type::bf16, k8}, Set{"Ada", "tf32", G::ada, Type::tf32, k4}, Set{"Ada", "E4M3", G::ada, Type::e4m3, k32},
+        Set{"Ada", "E5M2", G::ada, Type::e5m2, k32}, Set{"H100", "fp16", G::hopper, Type::f16, k16}, Set{"H100", "bf16", G::hopper, Type::bf16, k16},
+        Set{"H100", "tf32", G::hopper, Type::tf32, k4}, Set{"B200", "fp16", G::blackwell, Type::f16, k16},
+        Set{"B200", "bf16", G::blackwell, Type::bf16, k16}, Set{"B200", "tf32", G::blackwell, Type::tf32, k4},
+        Set{"B200", "E4M3", G::blackwell, Type::e4m3, k32}, Set{"B200", "E5M2", G::blackwell, Type::e5m2, k32}})
     check_set(s, Type::f32);
 }
 
 TEST(PublishedVectors, F16Output) {
-  for (const Set& s : {Set{"V100", "fp16", G::volta, Type::f16, {8, 8, 4}}, Set{"A100", "fp16", G::ampere, Type::f16, k8},
-                       Set{"Ada", "fp16", G::ada, Type::f16, k8}, Set{"Ada", "E4M3", G::ada, Type::e4m3, k32},
-                       Set{"Ada", "E5M2", G::ada, Type::e5m2, k32}, Set{"H100", "fp16", G::hopper, Type::f16, k16},
-                       Set{"H100", "E4M3", G::hopper, Type::e4m3, k32}, Set{"H100", "E5M2", G::hopper, Type::e5m2, k32},
-                       Set{"B200", "fp16", G::blackwell, Type::f16, k16}, Set{"B200", "E4M3", G::blackwell, Type::e4m3, k32},
-                       Set{"B200", "E5M2", G::blackwell, Type::e5m2, k32}})
+  for (const Set& s :
+       {Set{"V100", "fp16", G::volta, Type::f16, {8, 8, 4}}, Set{"A100", "fp16", G::ampere, Type::f16, k8}, Set{"Ada", "fp16", G::ada, Type::f16, k8},
+        Set{"Ada", "E4M3", G::ada, Type::e4m3, k32}, Set{"Ada", "E5M2", G::ada, Type::e5m2, k32}, Set{"H100", "fp16", G::hopper, Type::f16, k16},
+        Set{"H100", "E4M3", G::hopper, Type::e4m3, k32}, Set{"H100", "E5M2", G::hopper, Type::e5m2, k32},
+        Set{"B200", "fp16", G::blackwell, Type::f16, k16}, Set{"B200", "E4M3", G::blackwell, Type::e4m3, k32},
+        Set{"B200", "E5M2", G::blackwell, Type::e5m2, k32}})
     check_set(s, Type::f16);
 }
 
@@ -128,7 +127,8 @@ TEST(PublishedVectors, WgmmaFp8) {
       for (uint32_t bits : a[i]) x.push_back(static_cast<uint32_t>(convert(Type::f32, type, bits)));
       for (uint32_t bits : b[i]) y.push_back(static_cast<uint32_t>(convert(Type::f32, type, bits)));
       ASSERT_EQ(x.size(), 32u);
-      ASSERT_EQ(float_dot(*find_arith(Generation::hopper, MmaPath::wgmma, type, Type::f32, 32), type, type, Type::f32, x.data(), y.data(), 32, 0), d[i])
+      ASSERT_EQ(float_dot(*find_arith(Generation::hopper, MmaPath::wgmma, type, Type::f32, 32), type, type, Type::f32, x.data(), y.data(), 32, 0),
+                d[i])
           << folder << " line " << i + 1;
     }
   }

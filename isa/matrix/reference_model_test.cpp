@@ -118,7 +118,7 @@ uint32_t to_nearest(const Int& sum, int exponent, bool half) {
 struct Rule {
   int length = 0, fraction = 0;  // products of a sum, bits kept below the largest exponent
   Out out = Out::f32;
-  int lowest = -100000;          // the largest exponent is at least this
+  int lowest = -100000;  // the largest exponent is at least this
 };
 
 /// One sum: c and the products, cut to a common grid, added, rounded once.
@@ -168,12 +168,12 @@ Rule rule_of(G g, T a, int k, T acc) {
   switch (g) {
     case G::volta: r.length = 4, r.fraction = 23, r.lowest = half ? -19 : -100000; break;
     case G::turing: r.length = 8, r.fraction = 24, r.lowest = half ? -20 : -100000; break;
-    case G::ampere: case G::ada:
+    case G::ampere:
+    case G::ada:
       r.length = a == T::tf32 ? 4 : 8, r.fraction = 24, r.lowest = half ? -20 : -132;
       if (eight_bits(a)) r.length = 16, r.fraction = 13, r.out = half ? Out::f16 : Out::f32_13_bits;
       break;
-    default:
-      r.length = a == T::tf32 ? 8 : eight_bits(a) && g == G::rtx_blackwell ? 32 : 16, r.fraction = 25, r.lowest = half ? -21 : -133;
+    default: r.length = a == T::tf32 ? 8 : eight_bits(a) && g == G::rtx_blackwell ? 32 : 16, r.fraction = 25, r.lowest = half ? -21 : -133;
   }
   r.length = std::min(r.length, k);
   return r;
@@ -278,9 +278,11 @@ void check(const Case& test, uint32_t seed) {
     std::vector<uint32_t> a(static_cast<size_t>(tiles * m * stored)), b(static_cast<size_t>(tiles * k * n)), c(static_cast<size_t>(tiles * m * n));
     for (int tile = 0; tile < tiles; ++tile) {
       for (int i = 0; i < m; ++i)
-        for (int j = 0; j < stored; ++j) ra.put(i, j, tile, in_container(test.a, a[at(tile, m, i, stored, j)] = operand(test.a, rng() % 16 ? std::max(kind, 1) : kind, rng)));
+        for (int j = 0; j < stored; ++j)
+          ra.put(i, j, tile, in_container(test.a, a[at(tile, m, i, stored, j)] = operand(test.a, rng() % 16 ? std::max(kind, 1) : kind, rng)));
       for (int i = 0; i < k; ++i)
-        for (int j = 0; j < n; ++j) rb.put(i, j, tile, in_container(test.b, b[at(tile, k, i, n, j)] = operand(test.b, rng() % 16 ? std::max(kind, 1) : kind, rng)));
+        for (int j = 0; j < n; ++j)
+          rb.put(i, j, tile, in_container(test.b, b[at(tile, k, i, n, j)] = operand(test.b, rng() % 16 ? std::max(kind, 1) : kind, rng)));
       for (int i = 0; i < m; ++i)
         for (int j = 0; j < n; ++j) rc.put(i, j, tile, c[at(tile, m, i, n, j)] = operand(test.acc, rng() % 4 ? kind : 2, rng));
     }
@@ -303,8 +305,8 @@ void check(const Case& test, uint32_t seed) {
 }
 
 std::string described(const Case& c) {
-  return fmt::format("generation {} {}m{}n{}k{} {} {} -> {}", static_cast<int>(c.generation), c.family == MatrixFamily::mma_sparse ? "sp " : "", c.shape.m,
-                     c.shape.n, c.shape.k, name(c.a), name(c.b), name(c.acc));
+  return fmt::format("generation {} {}m{}n{}k{} {} {} -> {}", static_cast<int>(c.generation), c.family == MatrixFamily::mma_sparse ? "sp " : "",
+                     c.shape.m, c.shape.n, c.shape.k, name(c.a), name(c.b), name(c.acc));
 }
 
 void check_all(const std::vector<Case>& cases) {
@@ -324,7 +326,8 @@ TEST(ReferenceModel, VoltaAndTuring) {
     cases.push_back({G::turing, k8, T::f16, T::f16, acc});
     cases.push_back({G::turing, quad, T::f16, T::f16, acc});
     for (G g : {G::volta, G::turing})
-      for (MatrixShape s : {MatrixShape{16, 16, 16}, MatrixShape{32, 8, 16}, MatrixShape{8, 32, 16}}) cases.push_back({g, s, T::f16, T::f16, acc, MatrixFamily::wmma});
+      for (MatrixShape s : {MatrixShape{16, 16, 16}, MatrixShape{32, 8, 16}, MatrixShape{8, 32, 16}})
+        cases.push_back({g, s, T::f16, T::f16, acc, MatrixFamily::wmma});
   }
   check_all(cases);
 }
@@ -449,7 +452,8 @@ void check_scaled(const Scaled& s, uint32_t seed) {
     for (int i = 0; i < m; ++i)
       for (int j = 0; j < n; ++j) {
         // PTX ISA, "Block Scaling for mma.sync": thread-id-a picks one pair of lanes of a quad, thread-id-b one lane.
-        const uint32_t wa = scale_a[static_cast<size_t>(4 * (i % 8) + 2 * scales.a_thread + i / 8)], wb = scale_b[static_cast<size_t>(4 * j + scales.b_thread)];
+        const uint32_t wa = scale_a[static_cast<size_t>(4 * (i % 8) + 2 * scales.a_thread + i / 8)],
+                       wb = scale_b[static_cast<size_t>(4 * j + scales.b_thread)];
         std::vector<Value> sa, sb;
         for (int v = 0; v < s.scales; ++v) {
           sa.push_back(scale_value(s.scale, wa >> (8 * (byte + v)) & 0xff));
@@ -463,8 +467,9 @@ void check_scaled(const Scaled& s, uint32_t seed) {
 
 TEST(ReferenceModel, BlockScaling) {
   uint32_t seed = 1;
-  for (const Scaled& s : {Scaled{k32, T::e4m3, T::e4m3, T::ue8m0, 1}, Scaled{k32, T::e5m2, T::e2m1, T::ue8m0, 1}, Scaled{k32, T::e2m3, T::e3m2, T::ue8m0, 1},
-                          Scaled{k64, T::e2m1, T::e2m1, T::ue8m0, 2}, Scaled{k64, T::e2m1, T::e2m1, T::ue4m3, 4}}) {
+  for (const Scaled& s :
+       {Scaled{k32, T::e4m3, T::e4m3, T::ue8m0, 1}, Scaled{k32, T::e5m2, T::e2m1, T::ue8m0, 1}, Scaled{k32, T::e2m3, T::e3m2, T::ue8m0, 1},
+        Scaled{k64, T::e2m1, T::e2m1, T::ue8m0, 2}, Scaled{k64, T::e2m1, T::e2m1, T::ue4m3, 4}}) {
     SCOPED_TRACE(fmt::format("{} {} scale {}", name(s.a), name(s.b), name(s.scale)));
     check_scaled(s, seed++);
   }

@@ -15,8 +15,7 @@ SparseIndices::SparseIndices(Type a, int m, int k, int selector, Emulation emula
       const Home home = metadata_home(wide, chunks, selector, i, j / stored);
       const int s = j % stored, pair = four_bit ? s / 2 : s;
       elements_[static_cast<size_t>(i * count + summation_place(emulation, j, count))] = {
-          home.lane, static_cast<uint8_t>(home.bit + 2 * pair),
-          static_cast<uint16_t>(j / stored * chunk_width + (four_bit ? s % 2 : 0))};
+          home.lane, static_cast<uint8_t>(home.bit + 2 * pair), static_cast<uint16_t>(j / stored * chunk_width + (four_bit ? s % 2 : 0))};
     }
 }
 

@@ -31,7 +31,10 @@ class SparseIndices {
 
  private:
   /// Lane and bit of the element's two-bit index, and the first row of B of its chunk.
-  struct Element { uint8_t lane, bit; uint16_t base; };
+  struct Element {
+    uint8_t lane, bit;
+    uint16_t base;
+  };
   std::vector<Element> elements_;
   int index_up_ = 0, index_down_ = 0;  // an index counts pairs of 4-bit elements, or halves of tf32 elements
 };

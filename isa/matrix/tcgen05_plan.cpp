@@ -14,17 +14,19 @@
 namespace tcsim::isa {
 namespace {
 
-constexpr int kPartLanes = 32;        // lanes of a part of the data path, at most
-constexpr int kChunkColumns = 64;     // of B, decoded together
+constexpr int kPartLanes = 32;     // lanes of a part of the data path, at most
+constexpr int kChunkColumns = 64;  // of B, decoded together
 constexpr int kMaxColumns = 256, kMaxK = 128, kMaxScales = 4;
 constexpr uint32_t kColumnMask = 0x1ff, kLaneMask = 0x7f;
 
 PieceFormat format_of(MmaKind kind, Type t) {
   if (is_packed_e2m1(kind)) return PieceFormat::b4_packed;
   switch (t) {
-    case Type::f16: case Type::bf16: return PieceFormat::b16;
+    case Type::f16:
+    case Type::bf16: return PieceFormat::b16;
     case Type::tf32: return PieceFormat::b32;
-    case Type::e3m2: case Type::e2m3: return PieceFormat::b6_padded;
+    case Type::e3m2:
+    case Type::e2m3: return PieceFormat::b6_padded;
     case Type::e2m1: return PieceFormat::b4_padded;
     default: return PieceFormat::b8;
   }
@@ -74,8 +76,12 @@ Tcgen05Plan::Scratch& Tcgen05Plan::scratch() {
 }
 
 Tcgen05Plan::Tcgen05Plan(const MmaForm& form, uint32_t idesc)
-    : form_(form), idesc_(decode_instruction_descriptor(form.kind, idesc)), k_(tcgen05_k(form.kind, form.sparse)), stored_k_(form.sparse ? k_ / 2 : k_),
-      a_format_(format_of(form.kind, idesc_.a)), b_format_(format_of(form.kind, idesc_.b)) {
+    : form_(form),
+      idesc_(decode_instruction_descriptor(form.kind, idesc)),
+      k_(tcgen05_k(form.kind, form.sparse)),
+      stored_k_(form.sparse ? k_ / 2 : k_),
+      a_format_(format_of(form.kind, idesc_.a)),
+      b_format_(format_of(form.kind, idesc_.b)) {
   const auto layout = datapath_layout(idesc_.m, form.cta_group, form.sparse, form.weight_stationary);
   TC_CHECK(layout.has_value(), "M of {}", idesc_.m);
   layout_ = *layout;
@@ -91,8 +97,14 @@ std::string_view Tcgen05Plan::arithmetic_note() const {
   if (form_.sparse) return "sparse sums are taken to be those of the dense instruction over the stored elements; no model, no hardware vectors";
   if (form_.weight_stationary) return ".ws is taken to add up as the form without .ws; no model, no hardware vectors";
   if (form_.cta_group == 2) return "cta_group::2 is taken to add up as cta_group::1; no model, no hardware vectors";
-  return isa::arithmetic_note({.generation = Generation::blackwell, .path = MmaPath::tcgen05, .a = idesc_.a, .b = idesc_.b, .accumulator = idesc_.d,
-                               .k = k_, .sparse = false, .scaled = is_scaled(form_.kind)});
+  return isa::arithmetic_note({.generation = Generation::blackwell,
+                               .path = MmaPath::tcgen05,
+                               .a = idesc_.a,
+                               .b = idesc_.b,
+                               .accumulator = idesc_.d,
+                               .k = k_,
+                               .sparse = false,
+                               .scaled = is_scaled(form_.kind)});
 }
 
 MatrixSlice Tcgen05Plan::a_slice() const {
@@ -196,7 +208,9 @@ void Tcgen05Plan::fetch_indices(const Tcgen05Operands& o, const DatapathPart& pa
       const uint32_t nibble = column_of(o.tensor[part.cta], o.metadata, at.column + selected)[part.lane + i / 16 * 16 + at.lane] >> at.bit & 15;
       for (int e = 0; e < per; ++e) {
         // Two-bit indices: of elements of four (2:4), of halves of two (tf32, 1:2), of pairs of four (packed e2m1, 4:8 in pairs).
-        const uint32_t index = kind == MmaKind::tf32 ? (nibble & 3) >> 1 : is_packed_e2m1(kind) ? (nibble >> e / 2 * 2 & 3) * 2 + e % 2 : nibble >> 2 * e & 3;
+        const uint32_t index = kind == MmaKind::tf32  ? (nibble & 3) >> 1
+                               : is_packed_e2m1(kind) ? (nibble >> e / 2 * 2 & 3) * 2 + e % 2
+                                                      : nibble >> 2 * e & 3;
         s.indices[i * stored_k_ + c * per + e] = static_cast<uint16_t>(static_cast<uint32_t>(c * width) + index);
       }
     }
@@ -258,7 +272,8 @@ void Tcgen05Plan::run_tile(const DatapathPart& part, int column, int columns, si
   if (form_.kind == MmaKind::i8)
     return integer_tile(shape, s.a_words, s.b_words.data() + (part.column + column) * k_, s.acc, idesc_.saturate, index, k_);
   if (is_packed_e2m1(form_.kind))
-    return group_scaled_tile(kMxf4Arith, shape, s.a_group, s.b_groups[chunk], s.a_scales, s.b_scales + column * form_.scale_vec, form_.scale_vec, s.acc, s.acc, index, k_);
+    return group_scaled_tile(kMxf4Arith, shape, s.a_group, s.b_groups[chunk], s.a_scales, s.b_scales + column * form_.scale_vec, form_.scale_vec,
+                             s.acc, s.acc, index, k_);
   const TileScales scales = is_scaled(form_.kind) ? TileScales{s.a_exponents, s.b_exponents + column} : TileScales{};
   float_tile(*arith_, shape, s.a_float, s.b_floats[chunk], s.c_type, s.acc, s.acc, index, k_, scales);
 }

@@ -37,8 +37,8 @@ class Tcgen05Plan {
 
   const MmaForm& form() const { return form_; }
   const InstructionDescriptor& idesc() const { return idesc_; }
-  int k() const { return k_; }                  // of B
-  int stored_k() const { return stored_k_; }    // of A
+  int k() const { return k_; }                // of B
+  int stored_k() const { return stored_k_; }  // of A
   Datapath datapath(uint32_t d) const { return {layout_, idesc_.n, static_cast<int>(d >> 16 & 16)}; }
   bool half_datapath() const { return is_half_datapath(layout_); }
   int ctas() const { return form_.cta_group; }

@@ -15,17 +15,19 @@ namespace {
 
 using exact::Int;
 constexpr uint32_t kSharedBytes = 128 * 1024, kColumns = 512, kLanes = 128;
-constexpr uint32_t kA = 0x1000, kB = 0x8000;                       // start of A and B in shared memory, in each CTA
+constexpr uint32_t kA = 0x1000, kB = 0x8000;                                           // start of A and B in shared memory, in each CTA
 constexpr uint32_t kD = 0, kTensorA = 256, kMeta = 300, kScaleA = 320, kScaleB = 340;  // columns of Tensor Memory
 
 /// Which swizzle the test lays a matrix out in: rows of 0 (none), 32, 64, 128 bytes; units of 32 bytes for transposed tf32.
-struct Placement { uint32_t row = 128, atom = 16; };
+struct Placement {
+  uint32_t row = 128, atom = 16;
+};
 
 struct Case {
   MmaForm form{};
   InstructionDescriptor idesc{};
   Placement a{}, b{};
-  int kind = 0;           // of operands: 0 normals near 1, 1 anything finite, 2 with NaN and infinity
+  int kind = 0;  // of operands: 0 normals near 1, 1 anything finite, 2 with NaN and infinity
   int scale_input_d = 0;
   bool accumulate = true;
   uint64_t zero_columns = 0;
@@ -67,7 +69,9 @@ struct Writer {
   }
 };
 
-struct Rules { int block, fraction; };
+struct Rules {
+  int block, fraction;
+};
 Rules rules_of(MmaKind kind) {  // numbers of MMA-Sim (arXiv 2511.10909)
   switch (kind) {
     case MmaKind::f16: return {16, 25};
@@ -80,16 +84,17 @@ struct Trial {
   Case c;
   std::mt19937 rng;
   int m, n, k, stored, ctas;
-  std::vector<uint32_t> a, b, d;         // [m][stored], [n][k], [m][n] encodings
-  std::vector<int> meets;                // [m][stored]: k of a stored element
-  std::vector<uint32_t> sa, sb;          // [m][scales], [n][scales]
+  std::vector<uint32_t> a, b, d;  // [m][stored], [n][k], [m][n] encodings
+  std::vector<int> meets;         // [m][stored]: k of a stored element
+  std::vector<uint32_t> sa, sb;   // [m][scales], [n][scales]
   std::vector<uint32_t> tensor[2];
   std::vector<uint8_t> shared[2];
   Tcgen05Operands o;
 
   explicit Trial(const Case& cs, uint32_t seed) : c(cs), rng(seed) {
     m = c.idesc.m, n = c.idesc.n, k = tcgen05_k(c.form.kind, c.form.sparse), stored = c.form.sparse ? k / 2 : k, ctas = c.form.cta_group;
-    a.resize(static_cast<size_t>(m * stored)), b.resize(static_cast<size_t>((n + 32) * k)), d.resize(static_cast<size_t>(m * n)), meets.resize(a.size());
+    a.resize(static_cast<size_t>(m * stored)), b.resize(static_cast<size_t>((n + 32) * k)), d.resize(static_cast<size_t>(m * n)),
+        meets.resize(a.size());
     for (auto& x : a) x = operand(c.idesc.a);
     for (auto& x : b) x = operand(c.idesc.b);
     for (auto& x : d) x = accumulator();
@@ -152,7 +157,9 @@ struct Trial {
       }
   }
 
-  struct Place { int cta, lane, column; };
+  struct Place {
+    int cta, lane, column;
+  };
   /// Layouts A to G, from the manual's text and CUTLASS's tmem_frg.
   Place place(int row, int col) const {
     if (ctas == 2 && m == 256) return {row / 128, row % 128, col};
@@ -192,13 +199,15 @@ struct Trial {
       for (int s = 0; s < stored; ++s) {
         const int cta = i / (m / ctas);
         const uint32_t x = a[static_cast<size_t>(i * stored + s)];
-        Writer{shared[cta], kA, da.leading, da.stride, c.a, ta}.element(kind, c.idesc.a, static_cast<uint32_t>(i % (m / ctas)), static_cast<uint32_t>(s), x);
+        Writer{shared[cta], kA, da.leading, da.stride, c.a, ta}.element(kind, c.idesc.a, static_cast<uint32_t>(i % (m / ctas)),
+                                                                        static_cast<uint32_t>(s), x);
       }
     const int extra = c.form.weight_stationary ? 32 : 0;
     for (int j = 0; j < n + extra; ++j)
       for (int kk = 0; kk < k; ++kk) {
         const int cta = ctas == 2 ? j / (n / 2) : 0;
-        Writer{shared[cta], kB, db.leading, db.stride, c.b, tb}.element(kind, c.idesc.b, static_cast<uint32_t>(j - cta * (n / 2)), static_cast<uint32_t>(kk), b[static_cast<size_t>(j * k + kk)]);
+        Writer{shared[cta], kB, db.leading, db.stride, c.b, tb}.element(kind, c.idesc.b, static_cast<uint32_t>(j - cta * (n / 2)),
+                                                                        static_cast<uint32_t>(kk), b[static_cast<size_t>(j * k + kk)]);
       }
     for (int i = 0; i < m; ++i)
       for (int j = 0; j < n; ++j) {
@@ -208,14 +217,16 @@ struct Trial {
         if (j % (n / 4) != 0) continue;
         const int width = width_of(kind), up = width == 8 && c.idesc.a == Type::e2m1 ? 2 : 0;
         for (int s = 0; s < stored; ++s)
-          put_tensor(p.cta, p.lane, kTensorA, s * width, width, a[static_cast<size_t>(i * stored + s)] << up & (width == 32 ? ~0u : (1u << width) - 1));
+          put_tensor(p.cta, p.lane, kTensorA, s * width, width,
+                     a[static_cast<size_t>(i * stored + s)] << up & (width == 32 ? ~0u : (1u << width) - 1));
         if (c.form.sparse) put_metadata(i, p);
       }
     if (is_scaled(kind)) lay_out_scales();
     const auto lane = static_cast<uint32_t>(c.first_lane) << 16;
     o.d = lane | kD, o.a = lane | kTensorA, o.metadata = lane | kMeta, o.scale_a = kScaleA, o.scale_b = kScaleB;
     o.accumulate = c.accumulate, o.scale_input_d = c.scale_input_d, o.zero_column_mask = c.zero_columns;
-    for (int cta = 0; cta < ctas; ++cta) o.tensor[static_cast<size_t>(cta)] = tensor[cta].data(), o.shared[static_cast<size_t>(cta)] = shared[cta].data();
+    for (int cta = 0; cta < ctas; ++cta)
+      o.tensor[static_cast<size_t>(cta)] = tensor[cta].data(), o.shared[static_cast<size_t>(cta)] = shared[cta].data();
     if (c.disable)
       for (auto& w : o.disable_output_lane) w = static_cast<uint32_t>(rng());
   }
@@ -233,7 +244,9 @@ struct Trial {
   void lay_out_scales() {
     const int per = c.form.scale_vec;
     const auto random = [&]() -> uint32_t {
-      if (c.idesc.scale == Type::ue4m3) return c.kind == 0 ? 0x30u + static_cast<uint32_t>(rng() % 16) : static_cast<uint32_t>(rng() % (c.kind == 2 ? 0x80 : 0x7f)) | (static_cast<uint32_t>(rng()) & 0x80);
+      if (c.idesc.scale == Type::ue4m3)
+        return c.kind == 0 ? 0x30u + static_cast<uint32_t>(rng() % 16)
+                           : static_cast<uint32_t>(rng() % (c.kind == 2 ? 0x80 : 0x7f)) | (static_cast<uint32_t>(rng()) & 0x80);
       if (c.kind == 2 && rng() % 32 == 0) return 255;
       return c.kind == 0 ? 122 + static_cast<uint32_t>(rng() % 10) : static_cast<uint32_t>(rng() % 255);
     };
@@ -244,10 +257,12 @@ struct Trial {
       for (int quarter = 0; quarter < 4; ++quarter)
         for (int x = 0; x < per; ++x) {
           for (int i = 0; i < m / ctas; ++i)
-            put_tensor(cta, quarter * 32 + i % 32, kScaleA + static_cast<uint32_t>(i / 32), 8 * (c.idesc.scale_a_id + x), 8, sa[static_cast<size_t>((cta * (m / ctas) + i) * per + x)]);
+            put_tensor(cta, quarter * 32 + i % 32, kScaleA + static_cast<uint32_t>(i / 32), 8 * (c.idesc.scale_a_id + x), 8,
+                       sa[static_cast<size_t>((cta * (m / ctas) + i) * per + x)]);
           const int columns = halves ? n / 2 : n, first = halves && quarter >= 2 ? n / 2 : 0;
           for (int j = 0; j < columns; ++j)
-            put_tensor(cta, quarter * 32 + j % 32, kScaleB + static_cast<uint32_t>(j / 32), 8 * (c.idesc.scale_b_id + x), 8, sb[static_cast<size_t>((first + j) * per + x)]);
+            put_tensor(cta, quarter * 32 + j % 32, kScaleB + static_cast<uint32_t>(j / 32), 8 * (c.idesc.scale_b_id + x), 8,
+                       sb[static_cast<size_t>((first + j) * per + x)]);
         }
   }
 
@@ -260,7 +275,8 @@ struct Trial {
     int64_t sum = 0;
     for (int s = 0; s < stored; ++s) {
       const uint32_t x = a[static_cast<size_t>(i * stored + s)], y = bs.empty() ? 0 : b[static_cast<size_t>(bs[static_cast<size_t>(s)])];
-      const int64_t p = c.idesc.a == Type::s8 ? static_cast<int8_t>(x) : static_cast<int64_t>(x), q = c.idesc.b == Type::s8 ? static_cast<int8_t>(y) : static_cast<int64_t>(y);
+      const int64_t p = c.idesc.a == Type::s8 ? static_cast<int8_t>(x) : static_cast<int64_t>(x),
+                    q = c.idesc.b == Type::s8 ? static_cast<int8_t>(y) : static_cast<int64_t>(y);
       sum += p * q;
     }
     sum += c.accumulate ? static_cast<int32_t>(d[static_cast<size_t>(i * n + j)]) : 0;
@@ -279,13 +295,15 @@ struct Trial {
     const uint32_t nan = half_d() ? 0x7fff : 0x7fffffff, infinity = half_d() ? 0x7c00 : 0x7f800000, sign = half_d() ? 0x8000 : 0x80000000;
     Number cn = decode_number(dt, c.accumulate ? d[static_cast<size_t>(i * n + j)] : 0);
     exact::SignedTerm ct{value(cn), cn.exponent - c.scale_input_d, align(dt, cn) - c.scale_input_d};
-    bool is_nan = cn.kind == NumberKind::nan, plus = cn.kind == NumberKind::infinity && !cn.negative, minus = cn.kind == NumberKind::infinity && cn.negative;
+    bool is_nan = cn.kind == NumberKind::nan, plus = cn.kind == NumberKind::infinity && !cn.negative,
+         minus = cn.kind == NumberKind::infinity && cn.negative;
     const MmaKind kind = c.form.kind;
     const int per = c.form.scale_vec;
     std::vector<exact::SignedTerm> terms{ct};
     std::map<int, Int> groups;
     for (int s = 0; s < stored; ++s) {
-      Number x = decode_number(c.idesc.a, a[static_cast<size_t>(i * stored + s)]), y = masked ? Number{} : decode_number(c.idesc.b, b[static_cast<size_t>(bs[static_cast<size_t>(s)])]);
+      Number x = decode_number(c.idesc.a, a[static_cast<size_t>(i * stored + s)]),
+             y = masked ? Number{} : decode_number(c.idesc.b, b[static_cast<size_t>(bs[static_cast<size_t>(s)])]);
       x.negative ^= c.idesc.negate_a, y.negative ^= c.idesc.negate_b;
       const bool xi = x.kind == NumberKind::infinity, yi = y.kind == NumberKind::infinity, negative = x.negative != y.negative;
       is_nan |= x.kind == NumberKind::nan || y.kind == NumberKind::nan || (xi && y.kind == NumberKind::zero) || (yi && x.kind == NumberKind::zero);
@@ -307,7 +325,8 @@ struct Trial {
     }
     for (const auto& [g, p] : groups) {
       const uint32_t mask = c.idesc.scale == Type::ue4m3 ? 0x7f : 0xff;
-      const Number x = decode_number(c.idesc.scale, sa[static_cast<size_t>(i * per + g * per / 4)] & mask), y = decode_number(c.idesc.scale, sb[static_cast<size_t>(j * per + g * per / 4)] & mask);
+      const Number x = decode_number(c.idesc.scale, sa[static_cast<size_t>(i * per + g * per / 4)] & mask),
+                   y = decode_number(c.idesc.scale, sb[static_cast<size_t>(j * per + g * per / 4)] & mask);
       is_nan |= x.kind == NumberKind::nan || y.kind == NumberKind::nan;
       terms.push_back({p * Int(x.significand) * Int(y.significand), x.exponent + y.exponent - 2, align(c.idesc.scale, x) + align(c.idesc.scale, y)});
     }
@@ -337,7 +356,8 @@ struct Trial {
         const size_t at = (kD + static_cast<size_t>(p.column)) * kLanes + static_cast<size_t>(p.lane);
         written[p.cta][at] = 1;
         const uint32_t got = tensor[p.cta][at], expected = want(i, j);
-        if (got != expected && ++wrong <= 3) ADD_FAILURE() << describe(c.form.kind, c.idesc) << ": (" << i << ", " << j << ") is " << std::hex << got << ", expected " << expected;
+        if (got != expected && ++wrong <= 3)
+          ADD_FAILURE() << describe(c.form.kind, c.idesc) << ": (" << i << ", " << j << ") is " << std::hex << got << ", expected " << expected;
       }
     EXPECT_EQ(wrong, 0);
     for (int cta = 0; cta < 2; ++cta)
@@ -409,7 +429,8 @@ TEST(Tcgen05Plan, OtherKinds) {
   check({.form = {.kind = MmaKind::tf32}, .idesc = idesc(Type::tf32, Type::tf32, Type::f32, 128, 16)});
   constexpr Type kNarrow[] = {Type::e4m3, Type::e5m2, Type::e3m2, Type::e2m3, Type::e2m1};
   for (const Type a : kNarrow)
-    for (const Type b : kNarrow) check({.form = {.kind = MmaKind::f8f6f4, .a_in_tensor_memory = a == b}, .idesc = idesc(a, b, b == Type::e5m2 ? Type::f16 : Type::f32, 64, 8)});
+    for (const Type b : kNarrow)
+      check({.form = {.kind = MmaKind::f8f6f4, .a_in_tensor_memory = a == b}, .idesc = idesc(a, b, b == Type::e5m2 ? Type::f16 : Type::f32, 64, 8)});
   for (const Type a : {Type::s8, Type::u8})
     for (const Type b : {Type::s8, Type::u8}) {
       Case c{.form = {.kind = MmaKind::i8, .a_in_tensor_memory = a == Type::s8}, .idesc = idesc(a, b, Type::s32, 128, 16)};
@@ -420,14 +441,16 @@ TEST(Tcgen05Plan, OtherKinds) {
 }
 
 TEST(Tcgen05Plan, TensorMemoryA) {
-  for (const int m : {64, 128}) check({.form = {.a_in_tensor_memory = true}, .idesc = idesc(Type::f16, Type::f16, Type::f32, m, 16), .first_lane = m == 64 ? 16 : 0}, {0, 2});
+  for (const int m : {64, 128})
+    check({.form = {.a_in_tensor_memory = true}, .idesc = idesc(Type::f16, Type::f16, Type::f32, m, 16), .first_lane = m == 64 ? 16 : 0}, {0, 2});
   check({.form = {.kind = MmaKind::tf32, .a_in_tensor_memory = true}, .idesc = idesc(Type::tf32, Type::tf32, Type::f32, 128, 8)}, {0});
 }
 
 TEST(Tcgen05Plan, BlockScaled) {
   for (const Type a : {Type::e4m3, Type::e3m2, Type::e2m1})
     for (int id = 0; id < 4; ++id) {
-      Case c{.form = {.kind = MmaKind::mxf8f6f4, .a_in_tensor_memory = id % 2 == 1, .scale_vec = 1}, .idesc = scaled(a, Type::e5m2, Type::ue8m0, 128, 40)};
+      Case c{.form = {.kind = MmaKind::mxf8f6f4, .a_in_tensor_memory = id % 2 == 1, .scale_vec = 1},
+             .idesc = scaled(a, Type::e5m2, Type::ue8m0, 128, 40)};
       c.idesc.scale_a_id = static_cast<uint8_t>(id), c.idesc.scale_b_id = static_cast<uint8_t>(3 - id);
       check(c);
     }
@@ -438,7 +461,8 @@ TEST(Tcgen05Plan, BlockScaled) {
       c.idesc.negate_a = id == 2;
       check(c);
     }
-  for (const Type scale : {Type::ue4m3, Type::ue8m0}) check({.form = {.kind = MmaKind::mxf4nvf4, .scale_vec = 4}, .idesc = scaled(Type::e2m1, Type::e2m1, scale, 128, 72)});
+  for (const Type scale : {Type::ue4m3, Type::ue8m0})
+    check({.form = {.kind = MmaKind::mxf4nvf4, .scale_vec = 4}, .idesc = scaled(Type::e2m1, Type::e2m1, scale, 128, 72)});
   for (const int m : {128, 256}) {
     check({.form = {.kind = MmaKind::mxf8f6f4, .cta_group = 2, .scale_vec = 1}, .idesc = scaled(Type::e4m3, Type::e4m3, Type::ue8m0, m, 96)}, {0, 1});
     check({.form = {.kind = MmaKind::mxf4nvf4, .cta_group = 2, .scale_vec = 4}, .idesc = scaled(Type::e2m1, Type::e2m1, Type::ue4m3, m, 80)}, {0, 1});
@@ -447,14 +471,17 @@ TEST(Tcgen05Plan, BlockScaled) {
 
 TEST(Tcgen05Plan, Sparse) {
   for (const int selector : {0, 1, 3}) {
-    Case c{.form = {.sparse = true, .a_in_tensor_memory = selector == 1}, .idesc = idesc(Type::f16, Type::f16, Type::f32, selector == 3 ? 64 : 128, 16)};
+    Case c{.form = {.sparse = true, .a_in_tensor_memory = selector == 1},
+           .idesc = idesc(Type::f16, Type::f16, Type::f32, selector == 3 ? 64 : 128, 16)};
     c.idesc.sparse = true, c.idesc.selector = static_cast<uint8_t>(selector);
     check(c);
     c.form.kind = MmaKind::tf32, c.idesc.a = c.idesc.b = Type::tf32;
     check(c, {0, 1});
   }
   for (const int m : {128, 256}) {
-    Case c{.form = {.kind = MmaKind::f8f6f4, .cta_group = 2, .sparse = true}, .idesc = idesc(Type::e4m3, Type::e2m3, Type::f32, m, 32), .first_lane = m == 128 ? 16 : 0};
+    Case c{.form = {.kind = MmaKind::f8f6f4, .cta_group = 2, .sparse = true},
+           .idesc = idesc(Type::e4m3, Type::e2m3, Type::f32, m, 32),
+           .first_lane = m == 128 ? 16 : 0};
     c.idesc.sparse = true;
     check(c, {0, 1});
   }
@@ -465,7 +492,8 @@ TEST(Tcgen05Plan, Sparse) {
   mx.idesc.sparse = true;
   check(mx);
   for (const uint8_t vec : {2, 4}) {
-    Case f4{.form = {.kind = MmaKind::mxf4nvf4, .sparse = true, .scale_vec = vec}, .idesc = scaled(Type::e2m1, Type::e2m1, vec == 4 ? Type::ue4m3 : Type::ue8m0, 128, 40)};
+    Case f4{.form = {.kind = MmaKind::mxf4nvf4, .sparse = true, .scale_vec = vec},
+            .idesc = scaled(Type::e2m1, Type::e2m1, vec == 4 ? Type::ue4m3 : Type::ue8m0, 128, 40)};
     f4.idesc.sparse = true;
     check(f4);
   }

@@ -32,12 +32,12 @@ struct WgmmaDesc {
 /// What one warp gives: lanes of its registers (SoA, one pointer a register), descriptors, its number in the warpgroup.
 struct WgmmaWarp {
   uint32_t* const* d = nullptr;
-  const uint32_t* const* a = nullptr;   // four registers, or nullptr
-  const uint32_t* metadata = nullptr;   // sparse: the 32 lanes of sp-meta
+  const uint32_t* const* a = nullptr;  // four registers, or nullptr
+  const uint32_t* metadata = nullptr;  // sparse: the 32 lanes of sp-meta
   uint64_t desc_a = 0, desc_b = 0;
-  bool scale_d = true;                  // false: D is +0 before
-  int warp = 0;                         // 0 to 3
-  const uint8_t* memory = nullptr;      // shared memory, from address 0
+  bool scale_d = true;              // false: D is +0 before
+  int warp = 0;                     // 0 to 3
+  const uint8_t* memory = nullptr;  // shared memory, from address 0
 };
 
 class WgmmaPlan {

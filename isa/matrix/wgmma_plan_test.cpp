@@ -23,9 +23,7 @@ struct Layout {
   uint32_t k_step = 0;  // K-major: bytes along K where the instruction's slice starts
 };
 
-Swizzle pattern_of(int bytes) {
-  return bytes == 128 ? kSwizzle128B : bytes == 64 ? kSwizzle64B : bytes == 32 ? kSwizzle32B : kSwizzleNone;
-}
+Swizzle pattern_of(int bytes) { return bytes == 128 ? kSwizzle128B : bytes == 64 ? kSwizzle64B : bytes == 32 ? kSwizzle32B : kSwizzleNone; }
 
 /// Byte address of an element, from the layouts in 16-byte units T:
 ///   K   none ((8,m),(T,2)):((1T,SBO),(1,LBO))       swizzled, W units a row: ((8,m),(T,2)):((WT,SBO),(1,T))
@@ -57,8 +55,10 @@ uint32_t encode_small(Type t, int v) {
     case Type::bf16: return static_cast<uint32_t>(convert<Type::f32, Type::bf16>(f32));
     case Type::e4m3: return static_cast<uint32_t>(convert<Type::f32, Type::e4m3>(f32));
     case Type::e5m2: return static_cast<uint32_t>(convert<Type::f32, Type::e5m2>(f32));
-    case Type::tf32: case Type::f32: return static_cast<uint32_t>(f32);
-    case Type::s8: case Type::u8: return static_cast<uint32_t>(v) & 0xff;
+    case Type::tf32:
+    case Type::f32: return static_cast<uint32_t>(f32);
+    case Type::s8:
+    case Type::u8: return static_cast<uint32_t>(v) & 0xff;
     default: return static_cast<uint32_t>(v);
   }
 }
@@ -68,11 +68,11 @@ struct Product {
   WgmmaDesc desc;
   Layout a_layout, b_layout;
   bool scale_d = true;
-  std::vector<int> a, b, c;               // [64][k], [k][n], [64][n]; a of a sparse product: with its zeros
+  std::vector<int> a, b, c;  // [64][k], [k][n], [64][n]; a of a sparse product: with its zeros
   std::vector<uint8_t> memory = std::vector<uint8_t>(0x20000);
-  std::vector<uint32_t> a_stored;         // [64][stored]
+  std::vector<uint32_t> a_stored;  // [64][stored]
   std::vector<uint32_t> metadata = std::vector<uint32_t>(128);
-  std::vector<std::vector<uint32_t>> d;   // [register][thread]
+  std::vector<std::vector<uint32_t>> d;  // [register][thread]
 
   explicit Product(const WgmmaDesc& description, unsigned seed = 1) : desc(description) {
     std::mt19937 rng(seed);
@@ -95,10 +95,13 @@ struct Product {
     }
     for (int i = 0; i < 64; ++i)
       for (int j = 0; j < stored(); ++j)
-        if (!desc.a_in_registers) store(place(a_layout, kAStart, static_cast<uint32_t>(i), static_cast<uint32_t>(j), static_cast<uint32_t>(ab)), a_stored[static_cast<size_t>(i * stored() + j)], ab);
+        if (!desc.a_in_registers)
+          store(place(a_layout, kAStart, static_cast<uint32_t>(i), static_cast<uint32_t>(j), static_cast<uint32_t>(ab)),
+                a_stored[static_cast<size_t>(i * stored() + j)], ab);
     for (int j = 0; j < k; ++j)
       for (int col = 0; col < n; ++col)
-        store(place(b_layout, kBStart, static_cast<uint32_t>(col), static_cast<uint32_t>(j), static_cast<uint32_t>(bb)), encode_small(desc.b, b[static_cast<size_t>(j * n + col)]), bb);
+        store(place(b_layout, kBStart, static_cast<uint32_t>(col), static_cast<uint32_t>(j), static_cast<uint32_t>(bb)),
+              encode_small(desc.b, b[static_cast<size_t>(j * n + col)]), bb);
     const auto family = desc.sparse ? MatrixFamily::wgmma_sparse : MatrixFamily::wgmma;
     const FragmentMap d_map(*fragment_spec(family, desc.shape, MatrixRole::d, desc.d, MatrixOrder::row));
     const FragmentMap a_map(*fragment_spec(family, desc.shape, MatrixRole::a, desc.a, MatrixOrder::row));
@@ -129,8 +132,14 @@ struct Product {
       std::vector<const uint32_t*> a_lanes;
       for (auto& r : d) d_lanes.push_back(r.data() + 32 * warp);
       for (const auto& r : a_regs) a_lanes.push_back(r.data() + 32 * warp);
-      plan.run({.d = d_lanes.data(), .a = a_lanes.data(), .metadata = metadata.data() + 32 * warp, .desc_a = descriptor(a_layout, kAStart),
-                .desc_b = descriptor(b_layout, kBStart), .scale_d = scale_d, .warp = warp, .memory = memory.data()});
+      plan.run({.d = d_lanes.data(),
+                .a = a_lanes.data(),
+                .metadata = metadata.data() + 32 * warp,
+                .desc_a = descriptor(a_layout, kAStart),
+                .desc_b = descriptor(b_layout, kBStart),
+                .scale_d = scale_d,
+                .warp = warp,
+                .memory = memory.data()});
     }
   }
 };
@@ -140,10 +149,11 @@ Layout plain() { return {Major::k, 0, 128, 256, 0}; }
 Layout k_major(int swizzle, uint32_t step = 0) { return {Major::k, swizzle, 16, static_cast<uint32_t>(8 * swizzle), step}; }
 
 using T = Type;
-constexpr struct { Type a, b, d; } kTypes[] = {
-    {T::f16, T::f16, T::f32}, {T::f16, T::f16, T::f16}, {T::bf16, T::bf16, T::f32}, {T::tf32, T::tf32, T::f32},
-    {T::e4m3, T::e4m3, T::f32}, {T::e4m3, T::e5m2, T::f16}, {T::e5m2, T::e4m3, T::f32}, {T::e5m2, T::e5m2, T::f16},
-    {T::s8, T::s8, T::s32}, {T::s8, T::u8, T::s32}, {T::u8, T::s8, T::s32}, {T::u8, T::u8, T::s32}};
+constexpr struct {
+  Type a, b, d;
+} kTypes[] = {{T::f16, T::f16, T::f32},   {T::f16, T::f16, T::f16},   {T::bf16, T::bf16, T::f32}, {T::tf32, T::tf32, T::f32},
+              {T::e4m3, T::e4m3, T::f32}, {T::e4m3, T::e5m2, T::f16}, {T::e5m2, T::e4m3, T::f32}, {T::e5m2, T::e5m2, T::f16},
+              {T::s8, T::s8, T::s32},     {T::s8, T::u8, T::s32},     {T::u8, T::s8, T::s32},     {T::u8, T::u8, T::s32}};
 
 TEST(Wgmma, EveryTypeAndWidth) {
   int products = 0;
@@ -254,8 +264,12 @@ TEST(Wgmma, Bits) {
       std::vector<const uint32_t*> a_lanes;
       for (auto& r : d) d_lanes.push_back(r.data() + 32 * warp);
       for (const auto& r : a) a_lanes.push_back(r.data() + 32 * warp);
-      plan.run({.d = d_lanes.data(), .a = a_lanes.data(), .desc_a = encode_wgmma_descriptor({0, 128, 256, 0, 0}),
-                .desc_b = encode_wgmma_descriptor({0x2000, 128, 256, 0, 0}), .warp = warp, .memory = memory.data()});
+      plan.run({.d = d_lanes.data(),
+                .a = a_lanes.data(),
+                .desc_a = encode_wgmma_descriptor({0, 128, 256, 0, 0}),
+                .desc_b = encode_wgmma_descriptor({0x2000, 128, 256, 0, 0}),
+                .warp = warp,
+                .memory = memory.data()});
     }
     for (int row = 0; row < 64; ++row)
       for (int col = 0; col < 32; ++col) {
@@ -302,7 +316,8 @@ TEST(Wgmma, Sparse) {
   for (const auto& t : kTypes)
     for (int selector = 0; selector < (bits(t.a) == 8 ? 1 : 2); ++selector)
       for (int form = 0; form < 3; ++form) {
-        WgmmaDesc desc{.shape = {64, 96, wgmma_k(t.a, true)}, .a = t.a, .b = t.b, .d = t.d, .a_in_registers = form == 1, .sparse = true, .selector = selector};
+        WgmmaDesc desc{
+            .shape = {64, 96, wgmma_k(t.a, true)}, .a = t.a, .b = t.b, .d = t.d, .a_in_registers = form == 1, .sparse = true, .selector = selector};
         if (form == 2 && bits(t.a) != 16) continue;
         ASSERT_EQ(WgmmaPlan::check(desc), "");
         Product p(desc);

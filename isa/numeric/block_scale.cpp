@@ -14,9 +14,9 @@ namespace {
 
 using namespace vec;
 
-constexpr int kNoExponent = -4000;    // of a term that is zero
-constexpr int kScaleFraction = 3;     // of GroupScale::sig
-constexpr int kElementFraction = 1;   // of GroupOperand::value
+constexpr int kNoExponent = -4000;   // of a term that is zero
+constexpr int kScaleFraction = 3;    // of GroupScale::sig
+constexpr int kElementFraction = 1;  // of GroupOperand::value
 constexpr int kTermFraction = 2 * (kScaleFraction + kElementFraction);
 constexpr uint32_t kNan = 0x7fffffff;  // canonical
 
@@ -98,8 +98,8 @@ void GroupOperand::decode(const uint32_t* e2m1, int count) {
   for (int i = 0; i < count; ++i) value[i] = kTwiceE2m1[e2m1[i] & 15];
 }
 
-uint32_t block_scaled_dot(const BlockScaleArith& arith, Type a_type, Type b_type, Type scale, const uint32_t* a, const uint32_t* b,
-                          int k, const uint32_t* scale_a, const uint32_t* scale_b, int scales, uint32_t c) {
+uint32_t block_scaled_dot(const BlockScaleArith& arith, Type a_type, Type b_type, Type scale, const uint32_t* a, const uint32_t* b, int k,
+                          const uint32_t* scale_a, const uint32_t* scale_b, int scales, uint32_t c) {
   const int step = arith.sum.block, per = k / scales;
   for (int i = 0; i < k; i += step) {
     const uint32_t *sa = scale_a + i / per, *sb = scale_b + i / per;
@@ -109,9 +109,8 @@ uint32_t block_scaled_dot(const BlockScaleArith& arith, Type a_type, Type b_type
   return c;
 }
 
-void group_scaled_tile(const BlockScaleArith& arith, MatrixShape shape, const GroupOperand& a, const GroupOperand& b,
-                       const GroupScale* a_scales, const GroupScale* b_scales, int scales, const uint32_t* c, uint32_t* d,
-                       const uint16_t* b_index, int b_rows) {
+void group_scaled_tile(const BlockScaleArith& arith, MatrixShape shape, const GroupOperand& a, const GroupOperand& b, const GroupScale* a_scales,
+                       const GroupScale* b_scales, int scales, const uint32_t* c, uint32_t* d, const uint16_t* b_index, int b_rows) {
   constexpr int kMaxScales = 8;
   const auto [m, n, k] = shape;
   TC_DCHECK(k == arith.sum.block && scales <= kMaxScales, "K of {}, {} scales", k, scales);
@@ -133,8 +132,7 @@ void group_scaled_tile(const BlockScaleArith& arith, MatrixShape shape, const Gr
       I8 e = max(c_exponent, splat(arith.sum.min_exponent));
       for (int g = 0; g < groups; ++g) {
         I8 sum = splat(0);
-        for (int kk = g * arith.group; kk < (g + 1) * arith.group; ++kk)
-          sum += load(panel + 8 * (b_index ? b_index[i * k + kk] : kk)) * row[kk];
+        for (int kk = g * arith.group; kk < (g + 1) * arith.group; ++kk) sum += load(panel + 8 * (b_index ? b_index[i * k + kk] : kk)) * row[kk];
         const int s = g / groups_per_scale;
         const GroupScale& x = a_scales[i * scales + s];
         sigs[g] = sum * (b_sig[s] * x.sig);

@@ -20,8 +20,8 @@
 namespace tcsim::isa {
 
 struct BlockScaleArith {
-  int group = 0;          // products summed exactly before they are scaled; 0: each product is a term, scaled
-  TensorCoreArith sum;    // block: products of one sum (32, 64); fraction bits, lower clamp of E; output is f32
+  int group = 0;        // products summed exactly before they are scaled; 0: each product is a term, scaled
+  TensorCoreArith sum;  // block: products of one sum (32, 64); fraction bits, lower clamp of E; output is f32
 };
 
 inline constexpr BlockScaleArith kMxf8f6f4Arith{0, {32, 25, SumOutput::f32, Emulation::none, -133}};
@@ -33,8 +33,8 @@ constexpr int ue8m0_exponent(uint32_t bits) { return (bits & 0xff) == 0xff ? Til
 /// One output element, any operands: a[i], b[i] are right-aligned encodings of k products (a multiple of arith.sum.block);
 /// scale_a, scale_b: `scales` encodings (type scale: ue8m0 or ue4m3, whose bit 7 is ignored), each for k / scales products.
 /// c and the result: f32.
-uint32_t block_scaled_dot(const BlockScaleArith& arith, Type a_type, Type b_type, Type scale, const uint32_t* a, const uint32_t* b,
-                          int k, const uint32_t* scale_a, const uint32_t* scale_b, int scales, uint32_t c);
+uint32_t block_scaled_dot(const BlockScaleArith& arith, Type a_type, Type b_type, Type scale, const uint32_t* a, const uint32_t* b, int k,
+                          const uint32_t* scale_a, const uint32_t* scale_b, int scales, uint32_t c);
 
 /// Elements of a grouped rule's operand as small integers, twice the value of an e2m1; count <= kGroupTileElements.
 constexpr int kGroupTileElements = 4 * kTileElements;
@@ -51,8 +51,7 @@ struct GroupScale {
 
 /// A tile of the grouped rule (mxf4, mxf4nvf4; e2m1 elements). A [m][k], B in panels [n / 8][b_rows][8], as for float_tile; scales:
 /// a_scales [m][scales], b_scales [n][scales]; c, d: f32 [m][n]. shape.k == arith.sum.block. b_index: as for float_tile.
-void group_scaled_tile(const BlockScaleArith& arith, MatrixShape shape, const GroupOperand& a, const GroupOperand& b,
-                       const GroupScale* a_scales, const GroupScale* b_scales, int scales, const uint32_t* c, uint32_t* d,
-                       const uint16_t* b_index = nullptr, int b_rows = 0);
+void group_scaled_tile(const BlockScaleArith& arith, MatrixShape shape, const GroupOperand& a, const GroupOperand& b, const GroupScale* a_scales,
+                       const GroupScale* b_scales, int scales, const uint32_t* c, uint32_t* d, const uint16_t* b_index = nullptr, int b_rows = 0);
 
 }  // namespace tcsim::isa

@@ -103,7 +103,10 @@ TEST(BlockScale, Mxf8f6f4AgreesWithExactArithmetic) {
 
 TEST(BlockScale, Mxf4AgreesWithExactArithmetic) {
   constexpr int m = 4, n = 16, k = 64;
-  struct Case { Type scale; int scales; };
+  struct Case {
+    Type scale;
+    int scales;
+  };
   std::mt19937 rng(2);
   for (const Case cs : {Case{Type::ue8m0, 2}, Case{Type::ue8m0, 4}, Case{Type::ue4m3, 4}})
     for (int round = 0; round < 60; ++round) {
@@ -126,8 +129,9 @@ TEST(BlockScale, Mxf4AgreesWithExactArithmetic) {
         for (int j = 0; j < n; ++j) {
           const uint32_t want = exact_mx4(cs.scale, &a[i * k], &b[j * k], &sa[i * cs.scales], &sb[j * cs.scales], cs.scales, c[i * n + j]);
           EXPECT_EQ(d[i * n + j], want) << name(cs.scale) << " round " << round;
-          EXPECT_EQ(block_scaled_dot(kMxf4Arith, Type::e2m1, Type::e2m1, cs.scale, &a[i * k], &b[j * k], k, &sa[i * cs.scales],
-                                     &sb[j * cs.scales], cs.scales, c[i * n + j]), want);
+          EXPECT_EQ(block_scaled_dot(kMxf4Arith, Type::e2m1, Type::e2m1, cs.scale, &a[i * k], &b[j * k], k, &sa[i * cs.scales], &sb[j * cs.scales],
+                                     cs.scales, c[i * n + j]),
+                    want);
         }
     }
 }

@@ -63,7 +63,10 @@ struct SignedTerm {
 
 /// Every term cut toward zero to f fraction bits below 2^E, added; E: the largest align of a term that is not zero, at least clamp.
 /// The unit of the sum is 2^exponent.
-struct AlignedSum { Int sum; int exponent = 0; };
+struct AlignedSum {
+  Int sum;
+  int exponent = 0;
+};
 inline AlignedSum aligned_sum(const std::vector<SignedTerm>& terms, int f, int clamp) {
   int e = clamp;
   for (const SignedTerm& t : terms)
@@ -81,7 +84,9 @@ inline AlignedSum aligned_sum(const std::vector<SignedTerm>& terms, int f, int c
 
 /// One block of finite operands (tensor_core.h).
 inline uint32_t block(const TensorCoreArith& arith, Type at, Type bt, Type ct, const uint32_t* a, const uint32_t* b, int n, uint32_t c) {
-  const auto add = [](std::vector<SignedTerm>& to, const Term& t) { to.push_back({t.negative ? Int(-t.magnitude) : t.magnitude, t.exponent, t.align}); };
+  const auto add = [](std::vector<SignedTerm>& to, const Term& t) {
+    to.push_back({t.negative ? Int(-t.magnitude) : t.magnitude, t.exponent, t.align});
+  };
   std::vector<SignedTerm> terms;
   add(terms, term_of(ct, c));
   for (int i = 0; i < n; ++i) {

@@ -63,14 +63,14 @@ uint32_t encode(SumOutput out, int64_t sum, int exp) {
   uint32_t bits = 0;
   if (magnitude >= 0x1p128) bits = 0x7f800000;
   else if (magnitude < 0x1p-126) bits = static_cast<uint32_t>(magnitude * 0x1p149);
-  else bits = static_cast<uint32_t>(((std::bit_cast<uint64_t>(magnitude) >> 52) - 896) << 23 |
-                                    ((std::bit_cast<uint64_t>(magnitude) >> 29) & 0x7fffff));
+  else
+    bits = static_cast<uint32_t>(((std::bit_cast<uint64_t>(magnitude) >> 52) - 896) << 23 | ((std::bit_cast<uint64_t>(magnitude) >> 29) & 0x7fffff));
   if (out == SumOutput::f32_m13 && bits != 0x7f800000) bits &= ~0x3ffu;
   return bits | (v < 0 && bits != 0 ? 0x80000000u : 0);  // cut to zero: +0, as for f16
 }
 
-uint32_t block(const TensorCoreArith& arith, Type a_type, Type b_type, Type c_type, const uint32_t* a, const uint32_t* b, int n,
-               uint32_t c_bits, int scale) {
+uint32_t block(const TensorCoreArith& arith, Type a_type, Type b_type, Type c_type, const uint32_t* a, const uint32_t* b, int n, uint32_t c_bits,
+               int scale) {
   const bool out16 = arith.output == SumOutput::f16;
   const Number c = read(c_type, c_bits);
   bool nan = c.nan || TileScales::is_nan(scale), plus = c.inf && !c.negative, minus = c.inf && c.negative;
@@ -99,8 +99,8 @@ uint32_t block(const TensorCoreArith& arith, Type a_type, Type b_type, Type c_ty
 
 }  // namespace
 
-uint32_t float_dot(const TensorCoreArith& arith, Type a_type, Type b_type, Type c_type, const uint32_t* a, const uint32_t* b,
-                   int k, uint32_t c, int scale) {
+uint32_t float_dot(const TensorCoreArith& arith, Type a_type, Type b_type, Type c_type, const uint32_t* a, const uint32_t* b, int k, uint32_t c,
+                   int scale) {
   for (int i = 0; i < k; i += arith.block) {
     c = block(arith, a_type, b_type, c_type, a + i, b + i, std::min(arith.block, k - i), c, scale);
     c_type = arith.output == SumOutput::f16 ? Type::f16 : Type::f32;

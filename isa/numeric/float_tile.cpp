@@ -115,8 +115,7 @@ inline I8 block_sum(const TensorCoreArith& arith, const Row& row, int k0, const 
 #pragma GCC unroll 4
   for (int g = 0; g < kL; g += group) {
 #pragma GCC unroll 8
-    for (int k = g; k < g + group; ++k)
-      s += cut_right(load(b_sig + at(k)) * sig[k], e - (load(b_exp + at(k)) + exp[k]));
+    for (int k = g; k < g + group; ++k) s += cut_right(load(b_sig + at(k)) * sig[k], e - (load(b_exp + at(k)) + exp[k]));
     low_sum += __builtin_convertvector(low(s), D4);
     high_sum += __builtin_convertvector(high(s), D4);
     s = splat(0);
@@ -205,8 +204,7 @@ void tile(const Work& w) {
   for (int i = 0; i < m; ++i)
     for (int p = 0; p < n / 8; ++p) {
       const int panel = p * w.b_rows * 8;
-      const Row row{w.a.sig + i * shape_k, w.a.exp + i * shape_k, w.b.sig + panel, w.b.exp + panel,
-                    kIndexed ? w.b_index + i * shape_k : nullptr};
+      const Row row{w.a.sig + i * shape_k, w.a.exp + i * shape_k, w.b.sig + panel, w.b.exp + panel, kIndexed ? w.b_index + i * shape_k : nullptr};
       I8 acc = load(w.c + i * n + 8 * p);
       I8 slow = special_lanes(acc, c16);
       I8 nan = nan_lanes(acc, c16);
@@ -266,12 +264,10 @@ void FloatOperand::decode(Type t, int shift, const uint32_t* bits, int count) {
   }
 }
 
-int operand_shift(const TensorCoreArith& arith, Type a, Type b) {
-  return arith.fraction_bits - layout_of(a).mantissa - layout_of(b).mantissa;
-}
+int operand_shift(const TensorCoreArith& arith, Type a, Type b) { return arith.fraction_bits - layout_of(a).mantissa - layout_of(b).mantissa; }
 
-void float_tile(const TensorCoreArith& arith, MatrixShape shape, const FloatOperand& a, const FloatOperand& b, Type c_type,
-                const uint32_t* c, uint32_t* d, const uint16_t* b_index, int b_rows, TileScales scales) {
+void float_tile(const TensorCoreArith& arith, MatrixShape shape, const FloatOperand& a, const FloatOperand& b, Type c_type, const uint32_t* c,
+                uint32_t* d, const uint16_t* b_index, int b_rows, TileScales scales) {
   const Work w{arith, shape, a, b, c_type, c, d, b_index, b_rows ? b_rows : shape.k, scales};
   switch (arith.output) {
     case SumOutput::f32: return b_index ? tile<SumOutput::f32, true>(w) : tile<SumOutput::f32, false>(w);

@@ -26,7 +26,7 @@ struct FloatOperand {
   alignas(32) int32_t exp[kTileElements];
   const uint32_t* raw = nullptr;  // the encodings, for NaN and infinity
   Type type = Type::none;
-  bool special = false;           // some element is NaN or infinity
+  bool special = false;  // some element is NaN or infinity
 
   void decode(Type type, int shift, const uint32_t* bits, int count);
 };
@@ -44,12 +44,12 @@ int operand_shift(const TensorCoreArith& arith, Type a, Type b);
 
 /// b_index: nullptr, or [m][k]: the row of B that stored element (i, k) of a sparse A meets (then shape.k counts stored elements
 /// and B has b_rows rows; 0: shape.k). shape.k is a multiple of arith.block. scales: none, or those of all products of an element.
-void float_tile(const TensorCoreArith& arith, MatrixShape shape, const FloatOperand& a, const FloatOperand& b, Type c_type,
-                const uint32_t* c, uint32_t* d, const uint16_t* b_index = nullptr, int b_rows = 0, TileScales scales = {});
+void float_tile(const TensorCoreArith& arith, MatrixShape shape, const FloatOperand& a, const FloatOperand& b, Type c_type, const uint32_t* c,
+                uint32_t* d, const uint16_t* b_index = nullptr, int b_rows = 0, TileScales scales = {});
 
 /// One output element, any operands (NaN and infinity included): the path float_tile takes for those.
 /// a[i], b[i]: encodings of the k products, which are scaled by 2^scale; returns the D encoding.
-uint32_t float_dot(const TensorCoreArith& arith, Type a_type, Type b_type, Type c_type, const uint32_t* a, const uint32_t* b,
-                   int k, uint32_t c, int scale = 0);
+uint32_t float_dot(const TensorCoreArith& arith, Type a_type, Type b_type, Type c_type, const uint32_t* a, const uint32_t* b, int k, uint32_t c,
+                   int scale = 0);
 
 }  // namespace tcsim::isa

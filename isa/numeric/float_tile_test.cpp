@@ -73,7 +73,8 @@ TEST(FloatTile, EveryRowOfTheTableAgainstExactArithmetic) {
       if (arith->block == 0 || arith->emulation == Emulation::fma_chain) continue;
       const bool pairs = arith->emulation == Emulation::fp8_pairs;  // computes on f16
       const Type a = pairs ? Type::f16 : row.input, b = row.input == Type::e4m3 && !pairs ? Type::e5m2 : a;
-      SCOPED_TRACE(testing::Message() << "generation " << static_cast<int>(row.generation) << " " << name(a) << " L " << arith->block << " F " << arith->fraction_bits);
+      SCOPED_TRACE(testing::Message() << "generation " << static_cast<int>(row.generation) << " " << name(a) << " L " << arith->block << " F "
+                                      << arith->fraction_bits);
       compare_with_exact(*arith, a, b, std::max(arith->block, 8) * 2, seed++);
     }
 }
@@ -90,7 +91,7 @@ TEST(FloatTile, AlignmentBitsByGeneration) {
   std::vector<uint32_t> a(8, 0), b(8, one);
   a[0] = one, a[1] = tiny, a[2] = tiny;
   const uint32_t next = f32(1.0f + 0x1p-23f);
-  EXPECT_EQ(dot(Generation::turing, a, b, 0), next);   // 2^-24 + 2^-24 = 2^-23
+  EXPECT_EQ(dot(Generation::turing, a, b, 0), next);  // 2^-24 + 2^-24 = 2^-23
   EXPECT_EQ(dot(Generation::ampere, a, b, 0), next);
   EXPECT_EQ(dot(Generation::hopper, a, b, 0), next);
   EXPECT_EQ(dot(Generation::volta, {one, tiny, tiny, 0}, {one, one, one, one}, 0), f32(1.0f));
@@ -122,7 +123,7 @@ TEST(FloatTile, SpecialValues) {
   a[3] = inf;
   EXPECT_EQ(dot(Generation::hopper, a, ones, f32(-5)), 0x7f800000u);
   EXPECT_EQ(dot(Generation::hopper, a, std::vector<uint32_t>(8, 0), 0), 0x7fffffffu);  // inf * 0
-  EXPECT_EQ(dot(Generation::hopper, a, ones, 0xff800000u), 0x7fffffffu);              // inf - inf
+  EXPECT_EQ(dot(Generation::hopper, a, ones, 0xff800000u), 0x7fffffffu);               // inf - inf
   a[4] = minus_inf;
   EXPECT_EQ(dot(Generation::hopper, a, ones, 0), 0x7fffffffu);
   a = {nan, 0, 0, 0, 0, 0, 0, 0};

@@ -27,7 +27,7 @@ struct FormatTraits {
   bool is_signed = true;
   bool has_inf = false;
   bool has_nan = false;
-  int pad = 0;            // unused low bits in a register (tf32)
+  int pad = 0;  // unused low bits in a register (tf32)
 
   constexpr bool is_integer() const { return exponent_bits == 0; }
   constexpr uint64_t exponent_mask() const { return (uint64_t{1} << exponent_bits) - 1; }
@@ -137,8 +137,7 @@ constexpr uint64_t round_right(uint64_t significand, int shift, bool negative, R
 }
 
 constexpr uint64_t overflow_bits(const FormatTraits& f, bool negative, const ConvertOptions& o) {
-  const bool toward_zero = o.rounding == Rounding::rz || (o.rounding == Rounding::rm && !negative) ||
-                           (o.rounding == Rounding::rp && negative);
+  const bool toward_zero = o.rounding == Rounding::rz || (o.rounding == Rounding::rm && !negative) || (o.rounding == Rounding::rp && negative);
   if (o.satfinite || toward_zero || !f.has_nan) return max_finite(f);
   return f.has_inf ? f.exponent_mask() << f.mantissa : (uint64_t{1} << f.sign_bit()) - 1;  // e4m3, ue8m0: NaN
 }

@@ -66,9 +66,7 @@ TEST(FormatsCuda, SmallToHalf) {
       ASSERT_EQ(convert(Type::e3m2, Type::f16, b), half(__nv_cvt_fp6_to_halfraw(static_cast<uint8_t>(b), __NV_E3M2))) << b;
       ASSERT_EQ(convert(Type::e2m3, Type::f16, b), half(__nv_cvt_fp6_to_halfraw(static_cast<uint8_t>(b), __NV_E2M3))) << b;
     }
-    if (b < 16) {
-      ASSERT_EQ(convert(Type::e2m1, Type::f16, b), half(__nv_cvt_fp4_to_halfraw(static_cast<uint8_t>(b), __NV_E2M1))) << b;
-    }
+    if (b < 16) { ASSERT_EQ(convert(Type::e2m1, Type::f16, b), half(__nv_cvt_fp4_to_halfraw(static_cast<uint8_t>(b), __NV_E2M1))) << b; }
   }
 }
 

@@ -26,14 +26,14 @@ TEST(Formats, HandValues) {
   EXPECT_EQ(value_of(Type::f16, 0xfbff), -65504.0);
   EXPECT_EQ(value_of(Type::bf16, 0x4049), 3.140625);  // 0x40490000 as f32
   EXPECT_EQ(value_of(Type::tf32, 0x3f802000), 1.0 + 0x1p-10);
-  EXPECT_EQ(value_of(Type::e4m3, 0x7e), 448.0);      // OCP OFP8: S.1111.110 = 1.75 * 2^8
+  EXPECT_EQ(value_of(Type::e4m3, 0x7e), 448.0);  // OCP OFP8: S.1111.110 = 1.75 * 2^8
   EXPECT_EQ(value_of(Type::e4m3, 0x01), 0x1p-9);
   EXPECT_TRUE(std::isnan(value_of(Type::e4m3, 0xff)));
-  EXPECT_EQ(value_of(Type::e5m2, 0x7b), 57344.0);    // OCP OFP8: S.11110.11 = 1.75 * 2^15
+  EXPECT_EQ(value_of(Type::e5m2, 0x7b), 57344.0);  // OCP OFP8: S.11110.11 = 1.75 * 2^15
   EXPECT_EQ(value_of(Type::e5m2, 0xfc), -INFINITY);
-  EXPECT_EQ(value_of(Type::e3m2, 0x1f), 28.0);       // OCP MX: 1.75 * 2^4
-  EXPECT_EQ(value_of(Type::e2m3, 0x1f), 7.5);        // OCP MX: 1.875 * 2^2
-  EXPECT_EQ(value_of(Type::e2m1, 0xf), -6.0);        // OCP MX: 1.5 * 2^2
+  EXPECT_EQ(value_of(Type::e3m2, 0x1f), 28.0);  // OCP MX: 1.75 * 2^4
+  EXPECT_EQ(value_of(Type::e2m3, 0x1f), 7.5);   // OCP MX: 1.875 * 2^2
+  EXPECT_EQ(value_of(Type::e2m1, 0xf), -6.0);   // OCP MX: 1.5 * 2^2
   EXPECT_EQ(value_of(Type::ue8m0, 0), 0x1p-127);
   EXPECT_EQ(value_of(Type::ue8m0, 254), 0x1p127);
   EXPECT_EQ(value_of(Type::ue4m3, 0x38), 1.0);
@@ -68,7 +68,7 @@ TEST(Formats, RoundingModes) {
 TEST(Formats, SmallFormats) {
   EXPECT_EQ(pack_e4m3x2(448.0f, 1000.0f), 0x7e7e);
   EXPECT_EQ(pack_e4m3x2(-1000.0f, NAN), 0xfe7f);
-  EXPECT_EQ(pack_e4m3x2(-1.0f, 1.0f, true), 0x0038);                                    // relu
+  EXPECT_EQ(pack_e4m3x2(-1.0f, 1.0f, true), 0x0038);                                     // relu
   EXPECT_EQ((convert<Type::f32, Type::e4m3>(std::bit_cast<uint32_t>(1000.0f))), 0x7fu);  // no satfinite: NaN
   EXPECT_EQ((convert<Type::f32, Type::e5m2>(std::bit_cast<uint32_t>(1e6f))), 0x7cu);     // no satfinite: infinity
   EXPECT_EQ(pack_e5m2x2(1e6f, -INFINITY), 0x7bfb);
@@ -84,8 +84,8 @@ TEST(Formats, SmallFormats) {
 
 // Encoding what was decoded gives the encoding back.
 TEST(Formats, RoundTripOfEveryEncoding) {
-  for (Type t : {Type::f16, Type::bf16, Type::e5m2, Type::e4m3, Type::e3m2, Type::e2m3, Type::e2m1, Type::ue8m0, Type::s8, Type::u8,
-                 Type::s4, Type::u4, Type::b1}) {
+  for (Type t : {Type::f16, Type::bf16, Type::e5m2, Type::e4m3, Type::e3m2, Type::e2m3, Type::e2m1, Type::ue8m0, Type::s8, Type::u8, Type::s4,
+                 Type::u4, Type::b1}) {
     for (uint64_t x = 0; x < uint64_t{1} << traits(t).bits; ++x) {
       const Number n = decode_number(t, x);
       if (n.kind == NumberKind::nan) continue;

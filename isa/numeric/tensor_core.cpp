@@ -5,8 +5,14 @@ namespace {
 
 constexpr TensorCoreArith f32(int block, int bits, int clamp) { return {block, bits, SumOutput::f32, Emulation::none, clamp}; }
 constexpr TensorCoreArith f16(int block, int bits, int clamp) { return {block, bits, SumOutput::f16, Emulation::none, clamp}; }
-constexpr TensorCoreArith with(TensorCoreArith a, Emulation e) { a.emulation = e; return a; }
-constexpr TensorCoreArith m13(TensorCoreArith a) { a.output = SumOutput::f32_m13; return a; }
+constexpr TensorCoreArith with(TensorCoreArith a, Emulation e) {
+  a.emulation = e;
+  return a;
+}
+constexpr TensorCoreArith m13(TensorCoreArith a) {
+  a.output = SumOutput::f32_m13;
+  return a;
+}
 
 constexpr TensorCoreArith kNo{};
 constexpr TensorCoreArith kFma32{4, 0, SumOutput::f32, Emulation::fma_chain, 0}, kFma16{4, 0, SumOutput::f16, Emulation::fma_chain, 0};

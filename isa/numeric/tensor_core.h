@@ -22,9 +22,9 @@ namespace tcsim::isa {
 enum class MmaPath : uint8_t { mma_sync, wgmma, tcgen05 };
 
 enum class SumOutput : uint8_t {
-  f32,     // cut toward zero to 24 significant bits
-  f32_m13, // cut toward zero to 14 significant bits ("E8M13"), stored as f32
-  f16      // rounded to nearest even, once
+  f32,      // cut toward zero to 24 significant bits
+  f32_m13,  // cut toward zero to 14 significant bits ("E8M13"), stored as f32
+  f16       // rounded to nearest even, once
 };
 
 /// How the compiler builds an instruction that the chip does not have.
@@ -35,8 +35,8 @@ enum class Emulation : uint8_t {
 };
 
 struct TensorCoreArith {
-  int block = 0;           // L: products per sum
-  int fraction_bits = 0;   // F
+  int block = 0;          // L: products per sum
+  int fraction_bits = 0;  // F
   SumOutput output = SumOutput::f32;
   Emulation emulation = Emulation::none;
   int min_exponent = -1000;  // lower clamp of E
@@ -46,9 +46,9 @@ struct TensorCoreArith {
 struct ArithRow {
   Generation generation;
   MmaPath path;
-  Type input;        // f16, bf16, tf32, e4m3 (and e5m2), e3m2 (and e2m3), e2m1
-  int k;             // 0: any
-  TensorCoreArith f32, f16;  // by accumulator type; block == 0: does not exist
+  Type input;                         // f16, bf16, tf32, e4m3 (and e5m2), e3m2 (and e2m3), e2m1
+  int k;                              // 0: any
+  TensorCoreArith f32, f16;           // by accumulator type; block == 0: does not exist
   std::string_view unconfirmed = {};  // what no hardware vector confirms; empty: see isa/numeric/README.md
 };
 

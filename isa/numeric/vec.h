@@ -17,8 +17,16 @@ using D4 = double __attribute__((vector_size(32)));
 using F4 = float __attribute__((vector_size(16)));
 using F8 = float __attribute__((vector_size(32)));
 
-inline I8 load(const int32_t* p) { I8 v; std::memcpy(&v, p, sizeof v); return v; }
-inline I8 load(const uint32_t* p) { I8 v; std::memcpy(&v, p, sizeof v); return v; }
+inline I8 load(const int32_t* p) {
+  I8 v;
+  std::memcpy(&v, p, sizeof v);
+  return v;
+}
+inline I8 load(const uint32_t* p) {
+  I8 v;
+  std::memcpy(&v, p, sizeof v);
+  return v;
+}
 inline void store(uint32_t* p, I8 v) { std::memcpy(p, &v, sizeof v); }
 inline void store(int32_t* p, I8 v) { std::memcpy(p, &v, sizeof v); }
 inline I8 splat(int32_t x) { return I8{x, x, x, x, x, x, x, x}; }
@@ -52,6 +60,11 @@ inline I4 low(I8 v) { return __builtin_shufflevector(v, v, 0, 1, 2, 3); }
 inline I4 high(I8 v) { return __builtin_shufflevector(v, v, 4, 5, 6, 7); }
 inline I8 join(I4 a, I4 b) { return __builtin_shufflevector(a, b, 0, 1, 2, 3, 4, 5, 6, 7); }
 template <class To, class From>
-inline To bits(From v) { To t; static_assert(sizeof t == sizeof v); std::memcpy(&t, &v, sizeof t); return t; }
+inline To bits(From v) {
+  To t;
+  static_assert(sizeof t == sizeof v);
+  std::memcpy(&t, &v, sizeof t);
+  return t;
+}
 
 }  // namespace tcsim::isa::vec

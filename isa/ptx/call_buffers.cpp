@@ -123,7 +123,8 @@ void KernelLinker::lower_access(Linked& linked, std::vector<Linked>& out) {
     reg.id = buffer_register(buffer, static_cast<uint64_t>(base.value) + d * width, access.type);
     reg.line = item.line, reg.col = item.col;
     Linked move = linked;
-    ctx_.module.made_text.push_back(fmt::format("mov.b{} {}, {}", bits(access.type), access.is_store ? registers_[static_cast<size_t>(reg.id)].name : item.text,
+    ctx_.module.made_text.push_back(fmt::format("mov.b{} {}, {}", bits(access.type),
+                                                access.is_store ? registers_[static_cast<size_t>(reg.id)].name : item.text,
                                                 access.is_store ? item.text : registers_[static_cast<size_t>(reg.id)].name));
     move.text = ctx_.module.made_text.back();
     move.opcode = move.text.substr(0, move.text.find(' '));

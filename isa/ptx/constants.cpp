@@ -37,16 +37,43 @@ struct Special {
 
 // PTX ISA, "Special Registers".
 constexpr Special kSpecials[] = {
-    {"%tid", 32, 4},          {"%ntid", 32, 4},          {"%ctaid", 32, 4},          {"%nctaid", 32, 4},
-    {"%laneid", 32, 0},       {"%warpid", 32, 0},        {"%nwarpid", 32, 0},        {"%smid", 32, 0},
-    {"%nsmid", 32, 0},        {"%gridid", 64, 0},        {"%clusterid", 32, 4},      {"%nclusterid", 32, 4},
-    {"%cluster_ctaid", 32, 4}, {"%cluster_nctaid", 32, 4}, {"%cluster_ctarank", 32, 0}, {"%cluster_nctarank", 32, 0},
-    {"%is_explicit_cluster", 1, 0}, {"%lanemask_eq", 32, 0}, {"%lanemask_le", 32, 0}, {"%lanemask_lt", 32, 0},
-    {"%lanemask_ge", 32, 0},  {"%lanemask_gt", 32, 0},   {"%clock", 32, 0},          {"%clock_hi", 32, 0},
-    {"%clock64", 64, 0},      {"%globaltimer", 64, 0},   {"%globaltimer_lo", 32, 0}, {"%globaltimer_hi", 32, 0},
-    {"%total_smem_size", 32, 0}, {"%aggr_smem_size", 32, 0}, {"%dynamic_smem_size", 32, 0},
-    {"%reserved_smem_offset_begin", 32, 0}, {"%reserved_smem_offset_end", 32, 0}, {"%reserved_smem_offset_cap", 32, 0},
-    {"%reserved_smem_offset_0", 32, 0}, {"%reserved_smem_offset_1", 32, 0}, {"%current_graph_exec", 64, 0},
+    {"%tid", 32, 4},
+    {"%ntid", 32, 4},
+    {"%ctaid", 32, 4},
+    {"%nctaid", 32, 4},
+    {"%laneid", 32, 0},
+    {"%warpid", 32, 0},
+    {"%nwarpid", 32, 0},
+    {"%smid", 32, 0},
+    {"%nsmid", 32, 0},
+    {"%gridid", 64, 0},
+    {"%clusterid", 32, 4},
+    {"%nclusterid", 32, 4},
+    {"%cluster_ctaid", 32, 4},
+    {"%cluster_nctaid", 32, 4},
+    {"%cluster_ctarank", 32, 0},
+    {"%cluster_nctarank", 32, 0},
+    {"%is_explicit_cluster", 1, 0},
+    {"%lanemask_eq", 32, 0},
+    {"%lanemask_le", 32, 0},
+    {"%lanemask_lt", 32, 0},
+    {"%lanemask_ge", 32, 0},
+    {"%lanemask_gt", 32, 0},
+    {"%clock", 32, 0},
+    {"%clock_hi", 32, 0},
+    {"%clock64", 64, 0},
+    {"%globaltimer", 64, 0},
+    {"%globaltimer_lo", 32, 0},
+    {"%globaltimer_hi", 32, 0},
+    {"%total_smem_size", 32, 0},
+    {"%aggr_smem_size", 32, 0},
+    {"%dynamic_smem_size", 32, 0},
+    {"%reserved_smem_offset_begin", 32, 0},
+    {"%reserved_smem_offset_end", 32, 0},
+    {"%reserved_smem_offset_cap", 32, 0},
+    {"%reserved_smem_offset_0", 32, 0},
+    {"%reserved_smem_offset_1", 32, 0},
+    {"%current_graph_exec", 64, 0},
 };
 
 const Special* find_special(std::string_view text) {
@@ -87,10 +114,12 @@ int special_bits(std::string_view text) {
 }
 
 std::optional<DynamicSpecial> dynamic_special(std::string_view text) {
-  static constexpr std::pair<std::string_view, DynamicSpecial> kDynamic[] = {
-      {"%clock", DynamicSpecial::clock},           {"%clock64", DynamicSpecial::clock64},
-      {"%clock_hi", DynamicSpecial::clock_hi},     {"%globaltimer", DynamicSpecial::globaltimer},
-      {"%globaltimer_lo", DynamicSpecial::globaltimer_lo}, {"%globaltimer_hi", DynamicSpecial::globaltimer_hi}};
+  static constexpr std::pair<std::string_view, DynamicSpecial> kDynamic[] = {{"%clock", DynamicSpecial::clock},
+                                                                             {"%clock64", DynamicSpecial::clock64},
+                                                                             {"%clock_hi", DynamicSpecial::clock_hi},
+                                                                             {"%globaltimer", DynamicSpecial::globaltimer},
+                                                                             {"%globaltimer_lo", DynamicSpecial::globaltimer_lo},
+                                                                             {"%globaltimer_hi", DynamicSpecial::globaltimer_hi}};
   for (const auto& [name, value] : kDynamic)
     if (name == text) return value;
   return std::nullopt;

@@ -51,8 +51,7 @@ void Parser::register_statement() {
     if (accept("<")) {
       const Token number = peek();
       const uint64_t n = unsigned_number("a register count", ~0ull);
-      if (n == 0 || n > kMaxRegisters)
-        fail(number, fmt::format("found {} registers, expected a count from 1 to {}", n, kMaxRegisters));
+      if (n == 0 || n > kMaxRegisters) fail(number, fmt::format("found {} registers, expected a count from 1 to {}", n, kMaxRegisters));
       count = static_cast<uint32_t>(n);
       expect(">", "after the register count");
     }
@@ -154,12 +153,13 @@ void Parser::dimensions(Variable& variable, uint64_t element, bool& open_ended) 
     expect("]", "after the array size");
     if (n < 0) fail(size_token, fmt::format("found an array of {} elements, expected 0 or more", n));
     bytes *= static_cast<uint64_t>(n);
-    const uint64_t limit = variable.symbol.space == Space::shared   ? kSharedWindowBytes
+    const uint64_t limit = variable.symbol.space == Space::shared  ? kSharedWindowBytes
                            : variable.symbol.space == Space::local ? kLocalWindowBytes
                            : variable.symbol.space == Space::param ? kMaxParamBytes
-                                                                    : kMaxArrayBytes;
+                                                                   : kMaxArrayBytes;
     if (bytes > limit)
-      fail(at, fmt::format("found an array '{}' of more than {} bytes in .{}, expected at most that", variable.symbol.name, limit, name(variable.symbol.space)));
+      fail(at, fmt::format("found an array '{}' of more than {} bytes in .{}, expected at most that", variable.symbol.name, limit,
+                           name(variable.symbol.space)));
   }
   variable.symbol.bytes = open_ended ? 0 : static_cast<uint64_t>(bytes);
 }

@@ -55,10 +55,16 @@ uint32_t vector_length(const Match& match) {
 bool is_integer_operand(Op op, uint32_t group) {
   switch (op) {
     case Op::bar_sync: return true;
-    case Op::vote: case Op::match: case Op::redux: case Op::wmma_load: case Op::wmma_store: return group == 2;
-    case Op::mma: case Op::mma_sp: return group >= 4;
+    case Op::vote:
+    case Op::match:
+    case Op::redux:
+    case Op::wmma_load:
+    case Op::wmma_store: return group == 2;
+    case Op::mma:
+    case Op::mma_sp: return group >= 4;
     case Op::cp_reduce_async_bulk: return group >= 2;
-    case Op::wgmma_mma: case Op::wgmma_mma_sp: return group >= 1;
+    case Op::wgmma_mma:
+    case Op::wgmma_mma_sp: return group >= 1;
     default: return false;
   }
 }
@@ -113,7 +119,8 @@ void KernelLinker::unsupported(const Linked& linked) {
   using Kind = Matcher::Misfit::Kind;
   switch (why.kind) {
     case Kind::not_an_instruction:
-      return error("syntax", linked.line, linked.col, fmt::format("found the unknown instruction '{}', expected a PTX instruction", squeeze(linked.opcode, 60)));
+      return error("syntax", linked.line, linked.col,
+                   fmt::format("found the unknown instruction '{}', expected a PTX instruction", squeeze(linked.opcode, 60)));
     case Kind::bad_modifier: {
       std::string found = why.word.empty() ? fmt::format("found '{}' without a further modifier", linked.opcode)
                                            : fmt::format("found '{}' in '{}'", why.word, squeeze(linked.opcode, 80));
@@ -136,8 +143,8 @@ bool KernelLinker::allowed_here(const InstDef& def) const {
 bool KernelLinker::fits(const Linked& linked, const std::vector<syntax::OperandSpec>& specs, std::string& why, int& progress) const {
   progress = 0;
   if (linked.group_count != specs.size()) {
-    why = fmt::format("found {} operand{} in '{}', expected {}", linked.group_count, linked.group_count == 1 ? "" : "s",
-                      squeeze(linked.text, 80), operand_list(specs));
+    why = fmt::format("found {} operand{} in '{}', expected {}", linked.group_count, linked.group_count == 1 ? "" : "s", squeeze(linked.text, 80),
+                      operand_list(specs));
     return false;
   }
   progress = 1;
@@ -148,10 +155,13 @@ bool KernelLinker::fits(const Linked& linked, const std::vector<syntax::OperandS
     const auto shown = [&] { return group.count ? squeeze(atoms_[group.first].text, 40) : std::string("{}"); };
     if (spec.address && !is_address) why = fmt::format("found '{}' as operand {} of '{}', expected an address in [ ]", shown(), g + 1, linked.opcode);
     else if (!spec.address && is_address) why = fmt::format("found an address as operand {} of '{}', expected {}", g + 1, linked.opcode, spec.name);
-    else if (spec.predicate && group.form == AtomGroup::Form::vector) why = fmt::format("found a vector as operand {} of '{}', expected {}", g + 1, linked.opcode, spec.name);
+    else if (spec.predicate && group.form == AtomGroup::Form::vector)
+      why = fmt::format("found a vector as operand {} of '{}', expected {}", g + 1, linked.opcode, spec.name);
     else if (group.form == AtomGroup::Form::list) why = fmt::format("found '(' as operand {} of '{}', expected {}", g + 1, linked.opcode, spec.name);
-    else if (group.form == AtomGroup::Form::pair && !spec.may_pair) why = fmt::format("found '|' in operand {} of '{}', expected {}", g + 1, linked.opcode, spec.name);
-    else if (spec.min_atoms == 2 && group.form != AtomGroup::Form::pair) why = fmt::format("found '{}' as operand {} of '{}', expected a pair d|p", shown(), g + 1, linked.opcode);
+    else if (group.form == AtomGroup::Form::pair && !spec.may_pair)
+      why = fmt::format("found '|' in operand {} of '{}', expected {}", g + 1, linked.opcode, spec.name);
+    else if (spec.min_atoms == 2 && group.form != AtomGroup::Form::pair)
+      why = fmt::format("found '{}' as operand {} of '{}', expected a pair d|p", shown(), g + 1, linked.opcode);
     else {
       ++progress;
       continue;
@@ -178,9 +188,10 @@ const Match* KernelLinker::choose(const Linked& linked, const std::vector<Match>
     }
   if (!too_new) return nullptr;
   const Since& since = too_new->form->def->since;
-  ctx_.problems.add_grouped("target-version", linked.opcode, linked.line, linked.col,
-                            fmt::format("found '{}' with .version {}.{} and .target {}, expected at least .version {}.{} and .target sm_{}", linked.opcode,
-                                        ctx_.module.version_major, ctx_.module.version_minor, ctx_.module.target, since.ptx_major, since.ptx_minor, since.sm));
+  ctx_.problems.add_grouped(
+      "target-version", linked.opcode, linked.line, linked.col,
+      fmt::format("found '{}' with .version {}.{} and .target {}, expected at least .version {}.{} and .target sm_{}", linked.opcode,
+                  ctx_.module.version_major, ctx_.module.version_minor, ctx_.module.target, since.ptx_major, since.ptx_minor, since.sm));
   why.clear();
   return nullptr;
 }
@@ -205,7 +216,9 @@ void KernelLinker::decode_one(Linked& linked, Inst& inst) {
     return;
   }
   if (linked.group_count > inst.groups.size())
-    return ctx_.problems.add_grouped("unsupported-instruction", linked.opcode, linked.line, linked.col, fmt::format("found '{}' with {} operands, which this release does not execute", linked.opcode, linked.group_count));
+    return ctx_.problems.add_grouped(
+        "unsupported-instruction", linked.opcode, linked.line, linked.col,
+        fmt::format("found '{}' with {} operands, which this release does not execute", linked.opcode, linked.group_count));
   inst.def = match->form->def;
   inst.op = inst.def->op;
   build_operands(linked, *match, inst);
@@ -215,7 +228,8 @@ void KernelLinker::decode_one(Linked& linked, Inst& inst) {
   decoded.module = &ctx_.module;
   decoded.kernel = kernel_;
   if (inst.def->bind == nullptr)
-    return ctx_.problems.add_grouped("unsupported-instruction", linked.opcode, linked.line, linked.col, fmt::format("found '{}', which this release does not execute", linked.opcode));
+    return ctx_.problems.add_grouped("unsupported-instruction", linked.opcode, linked.line, linked.col,
+                                     fmt::format("found '{}', which this release does not execute", linked.opcode));
   if (std::string text = inst.def->bind(inst, decoded); !text.empty())
     return error("syntax", linked.line, linked.col, fmt::format("in '{}': {}", squeeze(linked.text, 100), text));
   finish_memory(linked, inst);
@@ -247,18 +261,26 @@ void KernelLinker::build_operands(const Linked& linked, const Match& match, Inst
   }
   inst.group_count = static_cast<uint8_t>(linked.group_count);
   inst.operands = operands.data();
-  if (total > 255) ok = false, error("syntax", linked.line, linked.col, fmt::format("found {} elements in the operands of '{}', expected at most 255", total, linked.opcode));
-  if (ok && !vector_seen) ok = false, error("syntax", linked.line, linked.col, fmt::format("found '{}' without a vector of {} elements, expected {{ }} with {} elements for .v{}", squeeze(linked.text, 80), wanted, wanted, wanted));
+  if (total > 255)
+    ok = false,
+    error("syntax", linked.line, linked.col, fmt::format("found {} elements in the operands of '{}', expected at most 255", total, linked.opcode));
+  if (ok && !vector_seen)
+    ok = false, error("syntax", linked.line, linked.col,
+                      fmt::format("found '{}' without a vector of {} elements, expected {{ }} with {} elements for .v{}", squeeze(linked.text, 80),
+                                  wanted, wanted, wanted));
   if (!ok) inst.op = Op::invalid;
 }
 
-void KernelLinker::build_operand(const Linked& linked, const Match& match, const Atom& atom, bool is_address, bool predicate, Type type, Operand& out) {
+void KernelLinker::build_operand(const Linked& linked, const Match& match, const Atom& atom, bool is_address, bool predicate, Type type,
+                                 Operand& out) {
   switch (atom.kind) {
     case Atom::Kind::reg:
       register_operand(atom, out);
       if (!is_address) return;
       if (out.kind == Operand::Kind::pred || out.bit_width > 64 || bits(registers_[static_cast<size_t>(atom.id)].type) < 32) {
-        error("syntax", atom.line, atom.col, fmt::format("found the register '{}' of type .{} in an address, expected 32 or 64 bits", atom.text, name(registers_[static_cast<size_t>(atom.id)].type)));
+        error("syntax", atom.line, atom.col,
+              fmt::format("found the register '{}' of type .{} in an address, expected 32 or 64 bits", atom.text,
+                          name(registers_[static_cast<size_t>(atom.id)].type)));
         out.kind = Operand::Kind::none;
         return;
       }
@@ -274,9 +296,12 @@ void KernelLinker::build_operand(const Linked& linked, const Match& match, const
     case Atom::Kind::special: return special_operand(linked, match, atom, out);
     case Atom::Kind::name: {
       if (ctx_.functions.contains(atom.text))
-        return ctx_.problems.add_grouped("unsupported-instruction", atom.text, atom.line, atom.col, fmt::format("found the address of the function '{}', which this release does not execute", atom.text));
+        return ctx_.problems.add_grouped("unsupported-instruction", atom.text, atom.line, atom.col,
+                                         fmt::format("found the address of the function '{}', which this release does not execute", atom.text));
       const bool branch = match.form->def->op == Op::bra || match.form->def->op == Op::brx;
-      return error("syntax", atom.line, atom.col, fmt::format("found '{}', which is not declared, expected {}", squeeze(atom.text, 60), branch ? "a label" : "a register, a variable or a constant"));
+      return error("syntax", atom.line, atom.col,
+                   fmt::format("found '{}', which is not declared, expected {}", squeeze(atom.text, 60),
+                               branch ? "a label" : "a register, a variable or a constant"));
     }
     case Atom::Kind::literal: break;
   }
@@ -287,7 +312,8 @@ void KernelLinker::build_operand(const Linked& linked, const Match& match, const
   }
   if (predicate) return predicate_constant(atom.value != 0, out);
   if (atom.form != Literal::integer && bits(type) < 32 && type != Type::none)
-    return error("syntax", atom.line, atom.col, fmt::format("found the constant '{}' for .{}, expected its bits as an integer", squeeze(atom.text, 40), name(type)));
+    return error("syntax", atom.line, atom.col,
+                 fmt::format("found the constant '{}' for .{}, expected its bits as an integer", squeeze(atom.text, 40), name(type)));
   constant_operand(constant_bits(atom.form, static_cast<uint64_t>(atom.value), type), type, out);
 }
 
@@ -300,7 +326,8 @@ void KernelLinker::register_operand(const Atom& atom, Operand& out) {
     if (slot < 0) {
       slot = static_cast<int32_t>(kernel_->pred_count++);
       kernel_->pred_names.push_back(reg.name);
-      if (slot == INT16_MAX) error("syntax", atom.line, atom.col, fmt::format("found more than {} predicates in one kernel, expected fewer", INT16_MAX));
+      if (slot == INT16_MAX)
+        error("syntax", atom.line, atom.col, fmt::format("found more than {} predicates in one kernel, expected fewer", INT16_MAX));
     }
     out.kind = Operand::Kind::pred;
     out.bit_width = 1;
@@ -378,7 +405,8 @@ void KernelLinker::symbol_operand(const Linked& linked, const Atom& atom, bool i
     out.bit_width = 64;
   } else {
     if (type != Type::none && bits(type) < 32)
-      return error("syntax", atom.line, atom.col, fmt::format("found the address of '{}' in '{}', expected a 32- or 64-bit type", atom.text, linked.opcode));
+      return error("syntax", atom.line, atom.col,
+                   fmt::format("found the address of '{}' in '{}', expected a 32- or 64-bit type", atom.text, linked.opcode));
     constant_operand(static_cast<uint64_t>(value), type, out);
   }
   if (out.space != Space::global) return;
@@ -393,7 +421,8 @@ void KernelLinker::symbol_operand(const Linked& linked, const Atom& atom, bool i
 void KernelLinker::special_operand(const Linked& linked, const Match& match, const Atom& atom, Operand& out) {
   if (match.form->def->op != Op::mov)  // PTX ISA, "Special Registers": read with mov (and cvt)
     if (match.form->def->op != Op::cvt || dynamic_special(atom.text))
-      return error("syntax", atom.line, atom.col, fmt::format("found '{}' as an operand of '{}', expected special registers only in mov", atom.text, linked.opcode));
+      return error("syntax", atom.line, atom.col,
+                   fmt::format("found '{}' as an operand of '{}', expected special registers only in mov", atom.text, linked.opcode));
   if (const auto dynamic = dynamic_special(atom.text)) {
     out.kind = Operand::Kind::constant;
     out.bit_width = static_cast<uint8_t>(special_bits(atom.text));
@@ -402,7 +431,8 @@ void KernelLinker::special_operand(const Linked& linked, const Match& match, con
   }
   const int width = special_bits(atom.text);
   if (width == 1)
-    return ctx_.problems.add_grouped("unsupported-instruction", atom.text, atom.line, atom.col, fmt::format("found '{}', which this release does not execute", atom.text));
+    return ctx_.problems.add_grouped("unsupported-instruction", atom.text, atom.line, atom.col,
+                                     fmt::format("found '{}', which this release does not execute", atom.text));
   const auto [it, fresh] = special_slot_.emplace(atom.text, 0);
   const Type type = literal_type(match);
   if (fresh) {
@@ -435,7 +465,8 @@ void KernelLinker::finish_memory(const Linked& linked, Inst& inst) {
       continue;
     }
     if (wanted != operand.space)
-      error("syntax", atom.line, atom.col, fmt::format("found the .{} variable '{}' in '{}', expected one in .{}", name(operand.space), atom.text, linked.opcode, name(wanted)));
+      error("syntax", atom.line, atom.col,
+            fmt::format("found the .{} variable '{}' in '{}', expected one in .{}", name(operand.space), atom.text, linked.opcode, name(wanted)));
   }
 }
 

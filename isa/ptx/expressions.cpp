@@ -14,9 +14,24 @@ struct Operator {
 };
 
 // C's precedence; `?:` is below all of them.
-constexpr std::array<Operator, 18> kOperators = {{{"||", 1}, {"&&", 2}, {"|", 3}, {"^", 4}, {"&", 5}, {"==", 6}, {"!=", 6},
-                                                  {"<=", 7}, {">=", 7}, {"<", 7}, {">", 7}, {"<<", 8}, {">>", 8}, {"+", 9},
-                                                  {"-", 9}, {"*", 10}, {"/", 10}, {"%", 10}}};
+constexpr std::array<Operator, 18> kOperators = {{{"||", 1},
+                                                  {"&&", 2},
+                                                  {"|", 3},
+                                                  {"^", 4},
+                                                  {"&", 5},
+                                                  {"==", 6},
+                                                  {"!=", 6},
+                                                  {"<=", 7},
+                                                  {">=", 7},
+                                                  {"<", 7},
+                                                  {">", 7},
+                                                  {"<<", 8},
+                                                  {">>", 8},
+                                                  {"+", 9},
+                                                  {"-", 9},
+                                                  {"*", 10},
+                                                  {"/", 10},
+                                                  {"%", 10}}};
 
 int precedence_of(const Token& token) {
   if (token.kind != TokenKind::punctuation) return 0;

@@ -115,8 +115,8 @@ void Parser::performance_directives() {
     else if (at.text == ".minnctapersm") fn.minnctapersm = number();
     else if (at.text == ".maxnreg") fn.maxnreg = number();
     else if (at.text == ".maxnctapersm" || at.text == ".maxclusterrank" || at.text == ".abi_preserve" || at.text == ".abi_preserve_control") number();
-    else if (at.text == ".noreturn" || at.text == ".explicitcluster" || at.text == ".blocksareclusters" || at.text == ".unique") {}
-    else if (at.text == ".pragma") skip_statement(false);
+    else if (at.text == ".noreturn" || at.text == ".explicitcluster" || at.text == ".blocksareclusters" || at.text == ".unique") {
+    } else if (at.text == ".pragma") skip_statement(false);
     else if (at.text == ".attribute") {
       expect("(", "after .attribute");
       while (!peek().is(")") && peek().kind != TokenKind::end) lexer_.next();
@@ -128,7 +128,8 @@ void Parser::performance_directives() {
 void Parser::body() {
   const size_t outer = scopes_.size();
   for (;;) {
-    if (peek().kind == TokenKind::end) fail(peek(), fmt::format("found end of file, expected '}}' that closes '{}' of line {}", function_->name, function_->line));
+    if (peek().kind == TokenKind::end)
+      fail(peek(), fmt::format("found end of file, expected '}}' that closes '{}' of line {}", function_->name, function_->line));
     if (accept("}")) {
       close_scope();
       if (scopes_.size() < outer) return;

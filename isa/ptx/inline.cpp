@@ -126,7 +126,9 @@ void KernelLinker::expand(Instance& instance) {
       label_position_[instance.first_label + next_label] = static_cast<int64_t>(linked_.size());
     if (i < fn.instructions.size()) expand_instruction(instance, fn.instructions[i]);
     if (linked_.size() > kMaxLinkedInstructions) {
-      error("unsupported-instruction", fn.line, fn.col, fmt::format("found more than {} instructions in '{}' with its calls inlined, which this release does not execute", kMaxLinkedInstructions, entry_.name));
+      error("unsupported-instruction", fn.line, fn.col,
+            fmt::format("found more than {} instructions in '{}' with its calls inlined, which this release does not execute", kMaxLinkedInstructions,
+                        entry_.name));
       break;
     }
   }
@@ -184,27 +186,32 @@ void KernelLinker::expand_call(Instance& instance, const Instruction& inst) {
   const Atom& target = fn.atoms[groups[g++].first];
   if (g < inst.group_count && groups[g].form == AtomGroup::Form::list) params = &groups[g++];
   if (target.kind == Atom::Kind::reg)
-    return ctx_.problems.add_grouped("unsupported-instruction", "call", inst.line, inst.col, fmt::format("found an indirect call '{}', which this release does not execute", inst.text.substr(0, 80)));
+    return ctx_.problems.add_grouped("unsupported-instruction", "call", inst.line, inst.col,
+                                     fmt::format("found an indirect call '{}', which this release does not execute", inst.text.substr(0, 80)));
   std::string_view name = target.text;
   for (const auto& [alias, function] : ctx_.ast.aliases)
     if (alias == name) name = function;
   const auto it = ctx_.functions.find(name);
-  if (it == ctx_.functions.end()) return error("syntax", target.line, target.col, fmt::format("found '{}', which is not declared, expected a function", target.text));
+  if (it == ctx_.functions.end())
+    return error("syntax", target.line, target.col, fmt::format("found '{}', which is not declared, expected a function", target.text));
   const Function& callee = *it->second;
   if (!callee.has_body) return known_external(instance, inst, name, returns);
   if (std::find(stack_.begin(), stack_.end(), &callee) != stack_.end())
-    return error("unsupported-instruction", inst.line, inst.col, fmt::format("found a recursive call of '{}', which this release does not execute", name));
+    return error("unsupported-instruction", inst.line, inst.col,
+                 fmt::format("found a recursive call of '{}', which this release does not execute", name));
   if (stack_.size() > kMaxCallDepth)
-    return error("unsupported-instruction", inst.line, inst.col, fmt::format("found calls nested more than {} deep, which this release does not execute", kMaxCallDepth));
+    return error("unsupported-instruction", inst.line, inst.col,
+                 fmt::format("found calls nested more than {} deep, which this release does not execute", kMaxCallDepth));
   inline_function(instance, inst, callee, returns, params);
 }
 
-void KernelLinker::inline_function(Instance& caller, const Instruction& inst, const Function& callee, const AtomGroup* returns, const AtomGroup* params) {
+void KernelLinker::inline_function(Instance& caller, const Instruction& inst, const Function& callee, const AtomGroup* returns,
+                                   const AtomGroup* params) {
   const size_t given = params ? params->count : 0, given_returns = returns ? returns->count : 0;
   if (given != callee.params.size() || given_returns != callee.returns.size())
     return error("syntax", inst.line, inst.col,
-                 fmt::format("found a call of '{}' with {} parameters and {} results, expected {} and {}", callee.name, given,
-                             given_returns, callee.params.size(), callee.returns.size()));
+                 fmt::format("found a call of '{}' with {} parameters and {} results, expected {} and {}", callee.name, given, given_returns,
+                             callee.params.size(), callee.returns.size()));
   int32_t skip = -1;
   if (inst.guarded) {
     skip = new_label();
@@ -230,7 +237,8 @@ void KernelLinker::inline_function(Instance& caller, const Instruction& inst, co
 }
 
 /// Parameters before the body (results == false), register results after it.
-void KernelLinker::bind_formals(Instance& caller, Instance& callee, const std::vector<Formal>& formals, const AtomGroup* actuals, bool results, const Instruction& inst) {
+void KernelLinker::bind_formals(Instance& caller, Instance& callee, const std::vector<Formal>& formals, const AtomGroup* actuals, bool results,
+                                const Instruction& inst) {
   for (size_t i = 0; i < formals.size(); ++i) {
     const Atom actual = map_atom(caller, caller.function->atoms[actuals->first + i]);
     const Formal& formal = formals[i];
@@ -248,7 +256,8 @@ void KernelLinker::bind_formals(Instance& caller, Instance& callee, const std::v
       buffer.id = buffer_for(callee, formal.variable);
       buffer.text = "param";
       buffer.line = inst.line, buffer.col = inst.col;
-      emit_made(inst, fmt::format("{}.param.b{}", results ? "ld" : "st", bits(type)), results ? std::vector<Atom>{actual, buffer} : std::vector<Atom>{buffer, actual});
+      emit_made(inst, fmt::format("{}.param.b{}", results ? "ld" : "st", bits(type)),
+                results ? std::vector<Atom>{actual, buffer} : std::vector<Atom>{buffer, actual});
       groups_[groups_.size() - (results ? 1 : 2)].form = AtomGroup::Form::address;
       continue;
     }
@@ -258,7 +267,8 @@ void KernelLinker::bind_formals(Instance& caller, Instance& callee, const std::v
     reg.type = registers_[static_cast<size_t>(reg.id)].type;
     reg.text = callee.function->registers[static_cast<size_t>(formal.reg)].name;
     if (is_buffer) {
-      error("syntax", actual.line, actual.col, fmt::format("found the .param '{}' for a register of '{}', expected a register", actual.text, callee.function->name));
+      error("syntax", actual.line, actual.col,
+            fmt::format("found the .param '{}' for a register of '{}', expected a register", actual.text, callee.function->name));
       continue;
     }
     const std::string opcode = reg.type == Type::pred ? "mov.pred" : fmt::format("mov.b{}", std::max(16, bits(reg.type)));
@@ -272,7 +282,8 @@ void KernelLinker::known_external(Instance& caller, const Instruction& inst, std
   const Atom* guard_ptr = inst.guarded ? &guard : nullptr;
   if (name == "__assertfail" || name == "__trap" || name == "abort") return emit_made(inst, "trap", {}, guard_ptr);
   if (name != "vprintf")
-    return ctx_.problems.add_grouped("unsupported-instruction", name, inst.line, inst.col, fmt::format("found a call of the external function '{}', which this release does not execute", name));
+    return ctx_.problems.add_grouped("unsupported-instruction", name, inst.line, inst.col,
+                                     fmt::format("found a call of the external function '{}', which this release does not execute", name));
   ctx_.problems.add_grouped("", name, inst.line, inst.col, "found a call of vprintf: nothing is printed, the result is 0");
   if (!returns || returns->count != 1) return;
   Atom zero;

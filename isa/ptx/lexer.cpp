@@ -111,8 +111,9 @@ void Lexer::scan() {
   if (is_digit(c)) return scan_number();
   if (c == '.' && is_follow(after)) {
     if (is_digit(after)) return scan_number();
-    while (end < text_.size() && (is_follow(text_[end]) || (text_[end] == ':' && end + 2 < text_.size() && text_[end + 1] == ':' &&
-                                                            is_follow(text_[end + 2])) || (text_[end] == ':' && text_[end - 1] == ':')))
+    while (end < text_.size() &&
+           (is_follow(text_[end]) || (text_[end] == ':' && end + 2 < text_.size() && text_[end + 1] == ':' && is_follow(text_[end + 2])) ||
+            (text_[end] == ':' && text_[end - 1] == ':')))
       ++end;
     return finish(TokenKind::directive, begin, end);
   }
@@ -121,8 +122,7 @@ void Lexer::scan() {
   static constexpr std::string_view kPairs[] = {"<<", ">>", "<=", ">=", "==", "!=", "&&", "||"};
   for (const std::string_view pair : kPairs)
     if (text_.substr(begin, 2) == pair) return finish(TokenKind::punctuation, begin, begin + 2);
-  if (std::string_view("{}()[],;:|!+-*/%&^~<>=?@").find(c) != std::string_view::npos)
-    return finish(TokenKind::punctuation, begin, begin + 1);
+  if (std::string_view("{}()[],;:|!+-*/%&^~<>=?@").find(c) != std::string_view::npos) return finish(TokenKind::punctuation, begin, begin + 1);
   const auto byte = static_cast<unsigned char>(c);
   bad(begin, begin + 1, byte > 0x20 && byte < 0x7f ? fmt::format("'{}'", c) : fmt::format("the byte 0x{:02x}", byte));
 }
@@ -156,8 +156,8 @@ void Lexer::scan_number() {
   else if (text_[begin] == '0' && (at(begin + 1) == 'b' || at(begin + 1) == 'B')) base = 2, end += 2;
   const size_t first = end;
   while (hex_value(at(end)) >= 0 && hex_value(at(end)) < (base == 16 ? 16 : 10)) ++end;
-  const bool exponent = (at(end) == 'e' || at(end) == 'E') &&
-                        (is_digit(at(end + 1)) || ((at(end + 1) == '+' || at(end + 1) == '-') && is_digit(at(end + 2))));
+  const bool exponent =
+      (at(end) == 'e' || at(end) == 'E') && (is_digit(at(end + 1)) || ((at(end + 1) == '+' || at(end + 1) == '-') && is_digit(at(end + 2))));
   if (base == 10 && (at(end) == '.' || exponent)) {
     if (at(end) == '.')
       for (++end; is_digit(at(end));) ++end;

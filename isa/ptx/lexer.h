@@ -8,13 +8,13 @@ namespace tcsim::isa::ptx {
 
 enum class TokenKind : uint8_t {
   end,
-  identifier,  // foo, %r1, $L__BB0_1
-  directive,   // .reg, .shared::cta, .b32 (view includes the dot)
-  integer,     // value; is_unsigned: U suffix or more than 63 bits
-  real32,      // 0f3F800000: bits in value
-  real64,      // 0d...: bits in value, and decimal 1.5e3
-  string,      // view without quotes
-  punctuation, // one or two characters: { } ( ) [ ] , ; : | ! + - * / % & ^ ~ < > = ? @ << >> <= >= == != && ||
+  identifier,   // foo, %r1, $L__BB0_1
+  directive,    // .reg, .shared::cta, .b32 (view includes the dot)
+  integer,      // value; is_unsigned: U suffix or more than 63 bits
+  real32,       // 0f3F800000: bits in value
+  real64,       // 0d...: bits in value, and decimal 1.5e3
+  string,       // view without quotes
+  punctuation,  // one or two characters: { } ( ) [ ] , ; : | ! + - * / % & ^ ~ < > = ? @ << >> <= >= == != && ||
   invalid
 };
 
@@ -69,8 +69,6 @@ class Lexer {
 };
 
 /// Characters of identifiers after the first.
-constexpr bool is_follow(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '$';
-}
+constexpr bool is_follow(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '$'; }
 
 }  // namespace tcsim::isa::ptx

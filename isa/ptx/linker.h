@@ -17,8 +17,8 @@ namespace tcsim::isa::ptx {
 
 constexpr size_t kMaxLinkedInstructions = 1u << 20;  // of one kernel, calls inlined
 constexpr size_t kMaxCallDepth = 64;
-constexpr uint64_t kMaxConstantBytes = 10 * 65536;   // PTX ISA, "Constant State Space": ten banks of 64 KiB
-constexpr uint64_t kMaxKernelParamBytes = 32764;     // PTX ISA, "Kernel Function Parameters"
+constexpr uint64_t kMaxConstantBytes = 10 * 65536;  // PTX ISA, "Constant State Space": ten banks of 64 KiB
+constexpr uint64_t kMaxKernelParamBytes = 32764;    // PTX ISA, "Kernel Function Parameters"
 
 /// What all kernels of a module share.
 struct LinkContext {
@@ -73,7 +73,8 @@ class KernelLinker {
   void expand_instruction(Instance& instance, const Instruction& inst);
   void expand_call(Instance& instance, const Instruction& inst);
   void inline_function(Instance& caller, const Instruction& inst, const Function& callee, const AtomGroup* returns, const AtomGroup* params);
-  void bind_formals(Instance& caller, Instance& callee, const std::vector<Formal>& formals, const AtomGroup* actuals, bool results, const Instruction& inst);
+  void bind_formals(Instance& caller, Instance& callee, const std::vector<Formal>& formals, const AtomGroup* actuals, bool results,
+                    const Instruction& inst);
   void known_external(Instance& caller, const Instruction& inst, std::string_view name, const AtomGroup* returns);
   Atom map_atom(Instance& instance, const Atom& atom);
   int32_t buffer_for(Instance& instance, int32_t variable);
@@ -123,8 +124,8 @@ class KernelLinker {
   std::vector<int64_t> label_position_;
   std::vector<CallBuffer> buffers_;
   std::vector<const Function*> stack_;
-  std::unordered_map<int32_t, uint32_t> param_offset_;      // entry's .param variable -> offset
-  std::map<int32_t, uint32_t> shared_offset_;               // used .shared variable -> offset (after layout)
+  std::unordered_map<int32_t, uint32_t> param_offset_;  // entry's .param variable -> offset
+  std::map<int32_t, uint32_t> shared_offset_;           // used .shared variable -> offset (after layout)
   std::unordered_map<std::string_view, int32_t> special_slot_;
   std::map<std::pair<uint64_t, int>, uint64_t*> lanes_;
   uint64_t local_bytes_ = 0;
@@ -137,7 +138,7 @@ void analyse_flow(Kernel& kernel);
 
 // Kinds of a symbol atom after expansion: which id space Atom::id is in is told by the variable's space, except for
 // call buffers and locals, whose atoms carry these markers in Atom::type.
-constexpr Type kBufferAtom = Type::b1;   // id: buffer
-constexpr Type kLocalAtom = Type::u4;    // value: offset in local memory already
+constexpr Type kBufferAtom = Type::b1;  // id: buffer
+constexpr Type kLocalAtom = Type::u4;   // value: offset in local memory already
 
 }  // namespace tcsim::isa::ptx

@@ -20,7 +20,8 @@ std::vector<std::string> texts(const Kernel& kernel) {
 }
 
 TEST(Layout, ParametersAtTheirAlignment) {
-  const auto m = load_test(kernel_text(".reg .b32 %r; ld.param.b32 %r, [c+4]; ret;", "", ".param .u8 a, .param .u64 .ptr .global .align 16 b, .param .align 16 .b8 c[20], .param .u32 d"));
+  const auto m = load_test(kernel_text(".reg .b32 %r; ld.param.b32 %r, [c+4]; ret;", "",
+                                       ".param .u8 a, .param .u64 .ptr .global .align 16 b, .param .align 16 .b8 c[20], .param .u32 d"));
   ASSERT_EQ(m.messages(), "");
   const Kernel& k = m.kernel();
   ASSERT_EQ(k.params.size(), 4u);
@@ -41,15 +42,16 @@ TEST(Layout, SharedVariablesThatAreUsed) {
                                        ".shared .b8 a[3]; .shared .align 4 .b8 unused[1000]; .extern .shared .align 16 .b8 dyn[];"));
   ASSERT_EQ(m.messages(), "");
   const Kernel& k = m.kernel();
-  EXPECT_EQ(k.insts[2].operand(1).value, 0);   // a: 0..3
-  EXPECT_EQ(k.insts[1].operand(1).value, 8);   // own: aligned to 8
+  EXPECT_EQ(k.insts[2].operand(1).value, 0);  // a: 0..3
+  EXPECT_EQ(k.insts[1].operand(1).value, 8);  // own: aligned to 8
   EXPECT_EQ(k.shared_static_bytes, 24u);
-  EXPECT_EQ(k.dynamic_shared_offset, 32u);     // aligned to 16
+  EXPECT_EQ(k.dynamic_shared_offset, 32u);  // aligned to 16
   EXPECT_EQ(k.insts[0].operand(1).value, 32);
 }
 
 TEST(Layout, LocalVariables) {
-  const auto m = load_test(kernel_text(".reg .b64 %q; .local .align 4 .b8 x[6]; .local .align 16 .b8 y[16]; mov.b64 %q, x; mov.b64 %q, y; ld.local.b64 %q, [y+8];"));
+  const auto m = load_test(
+      kernel_text(".reg .b64 %q; .local .align 4 .b8 x[6]; .local .align 16 .b8 y[16]; mov.b64 %q, x; mov.b64 %q, y; ld.local.b64 %q, [y+8];"));
   ASSERT_EQ(m.messages(), "");
   EXPECT_EQ(m.kernel().insts[1].operand(1).value, 16);
   EXPECT_EQ(m.kernel().insts[2].operand(1).value, 24);
@@ -107,7 +109,8 @@ TEST(Calls, BytewiseParametersGoThroughLocalMemory) {
 }
 
 TEST(Calls, RegisterParameters) {
-  const auto m = load_test(kernel_text(".reg .b32 %r<3>; call (%r2), f, (%r1); ret;", ".func (.reg .b32 out) f(.reg .b32 in) { add.s32 out, in, 1; ret; }"));
+  const auto m =
+      load_test(kernel_text(".reg .b32 %r<3>; call (%r2), f, (%r1); ret;", ".func (.reg .b32 out) f(.reg .b32 in) { add.s32 out, in, 1; ret; }"));
   ASSERT_EQ(m.messages(), "");
   const Kernel& k = m.kernel();
   ASSERT_EQ(k.insts.size(), 4u);
@@ -119,14 +122,18 @@ TEST(Calls, WhatIsNotExecuted) {
   EXPECT_THAT(load_test(kernel_text("call f; ret;", ".func g();\n.func f() { call g; ret; }\n.func g() { call f; ret; }")).messages(),
               HasSubstr("k.ptx:6:13: error: found a recursive call of 'f', which this release does not execute"));
   EXPECT_THAT(load_test(kernel_text(".reg .b64 %q; P: .callprototype _ (); call %q, P; ret;")).messages(), HasSubstr("found an indirect call"));
-  EXPECT_THAT(load_test(kernel_text("{ .param .b64 p; .param .b64 r; call.uni (r), malloc, (p); } ret;", ".extern .func (.param .b64 r) malloc(.param .b64 n);")).messages(),
+  EXPECT_THAT(load_test(kernel_text("{ .param .b64 p; .param .b64 r; call.uni (r), malloc, (p); } ret;",
+                                    ".extern .func (.param .b64 r) malloc(.param .b64 n);"))
+                  .messages(),
               HasSubstr("found a call of the external function 'malloc', which this release does not execute"));
-  EXPECT_THAT(load_test(kernel_text("call f, (1); ret;", ".func f() { ret; }")).messages(), HasSubstr("with 1 parameters and 0 results, expected 0 and 0"));
+  EXPECT_THAT(load_test(kernel_text("call f, (1); ret;", ".func f() { ret; }")).messages(),
+              HasSubstr("with 1 parameters and 0 results, expected 0 and 0"));
 }
 
 TEST(Calls, ExternalsOfCuda) {
-  const auto m = load_test(kernel_text(R"(.reg .b32 %r; .param .b64 p; .param .b32 r; call.uni (r), vprintf, (p, p); ld.param.b32 %r, [r]; call.uni __assertfail, (p); ret;)",
-                                       ".extern .func (.param .b32 r) vprintf(.param .b64 a, .param .b64 b); .extern .func __assertfail(.param .b64 a);"));
+  const auto m = load_test(kernel_text(
+      R"(.reg .b32 %r; .param .b64 p; .param .b32 r; call.uni (r), vprintf, (p, p); ld.param.b32 %r, [r]; call.uni __assertfail, (p); ret;)",
+      ".extern .func (.param .b32 r) vprintf(.param .b64 a, .param .b64 b); .extern .func __assertfail(.param .b64 a);"));
   EXPECT_FALSE(m.diags.has_errors()) << m.messages();
   EXPECT_THAT(m.messages(), HasSubstr("note: found a call of vprintf: nothing is printed, the result is 0"));
   EXPECT_EQ(m.kernel().insts[0].op, Op::mov);
@@ -181,7 +188,8 @@ TEST(Flow, ALabelAtTheEndHasAPlace) {
 
 TEST(Globals, AddressesAreFilledIn) {
   auto m = load_test(kernel_text(R"(.reg .b64 %q; .reg .b32 %r; mov.b64 %q, x+4; ld.global.b32 %r, [x+8]; ld.const.b64 %q, [c]; ret;)",
-                                 ".global .align 4 .u32 x[4] = {1, 2, 0x30}; .global .u64 p = x+4; .const .b8 pad = 7; .const .u64 c = generic(x); .global .f32 f[2] = {1.0, 0f40000000};\n"
+                                 ".global .align 4 .u32 x[4] = {1, 2, 0x30}; .global .u64 p = x+4; .const .b8 pad = 7; .const .u64 c = generic(x); "
+                                 ".global .f32 f[2] = {1.0, 0f40000000};\n"
                                  ".global .b8 bytes[3] = {0xFF(x), 0xFF00(x), 9}; .global .b8 s[6] = \"hello\";"));
   ASSERT_EQ(m.messages(), "");
   GlobalMemory memory;
@@ -192,7 +200,11 @@ TEST(Globals, AddressesAreFilledIn) {
   EXPECT_EQ(static_cast<const uint64_t*>(k.insts[0].operand(1).lanes)[17], x + 4);
   EXPECT_EQ(k.insts[1].operand(1).value, static_cast<int64_t>(x + 8));
   EXPECT_EQ(k.insts[2].operand(1).value, 8);  // behind pad, aligned
-  const auto word = [&](uint64_t address) { uint32_t v; std::memcpy(&v, memory.map(address, 4), 4); return v; };
+  const auto word = [&](uint64_t address) {
+    uint32_t v;
+    std::memcpy(&v, memory.map(address, 4), 4);
+    return v;
+  };
   EXPECT_EQ(word(x), 1u);
   EXPECT_EQ(word(x + 8), 0x30u);
   EXPECT_EQ(word(x + 12), 0u);

@@ -42,7 +42,8 @@ void collect_functions(LinkContext& ctx) {
     const auto [it, fresh] = ctx.functions.emplace(fn.name, &fn);
     if (fresh) continue;
     if (it->second->has_body && fn.has_body)
-      ctx.problems.add("syntax", fn.line, fn.col, fmt::format("found '{}' a second time, expected one definition (the first is in line {})", fn.name, it->second->line));
+      ctx.problems.add("syntax", fn.line, fn.col,
+                       fmt::format("found '{}' a second time, expected one definition (the first is in line {})", fn.name, it->second->line));
     else if (fn.has_body) it->second = &fn;
   }
 }
@@ -62,12 +63,14 @@ void collect_symbols(LinkContext& ctx) {
     if (symbol.space != Space::constant) continue;
     const uint64_t offset = (module.constant_bytes.size() + symbol.align - 1) / symbol.align * symbol.align;
     if (offset + symbol.bytes > kMaxConstantBytes) {
-      ctx.problems.add("syntax", variable.line, variable.col, fmt::format("found more than {} bytes of .const variables, expected fewer", kMaxConstantBytes));
+      ctx.problems.add("syntax", variable.line, variable.col,
+                       fmt::format("found more than {} bytes of .const variables, expected fewer", kMaxConstantBytes));
       continue;
     }
     symbol.address = offset;
     module.constant_bytes.resize(offset + symbol.bytes);
-    std::copy_n(symbol.init.begin(), std::min<size_t>(symbol.init.size(), symbol.bytes), module.constant_bytes.begin() + static_cast<ptrdiff_t>(offset));
+    std::copy_n(symbol.init.begin(), std::min<size_t>(symbol.init.size(), symbol.bytes),
+                module.constant_bytes.begin() + static_cast<ptrdiff_t>(offset));
   }
 }
 
@@ -88,7 +91,8 @@ std::unique_ptr<Module> load_module(std::string path, std::string text, Diagnost
   return load_kernels(std::move(path), std::move(text), diags, {}, matcher);
 }
 
-std::unique_ptr<Module> load_kernels(std::string path, std::string text, Diagnostics& diags, std::span<const std::string> names, const Matcher& matcher) {
+std::unique_ptr<Module> load_kernels(std::string path, std::string text, Diagnostics& diags, std::span<const std::string> names,
+                                     const Matcher& matcher) {
   auto module = std::make_unique<Module>();
   module->path = std::move(path);
   module->text = std::move(text);

@@ -45,13 +45,13 @@ struct Operand {
     sink       // "_" : result not wanted
   };
   Kind kind = Kind::none;
-  bool negated = false;     // !%p
-  uint8_t bit_width = 32;   // of the register, constant or (address) base register: 16 and less count as 32
+  bool negated = false;       // !%p
+  uint8_t bit_width = 32;     // of the register, constant or (address) base register: 16 and less count as 32
   Space space = Space::none;  // of a symbol that the address or constant came from
   int32_t slot = -1;
-  int64_t value = 0;        // immediate bits (sign-extended), address offset, or label
+  int64_t value = 0;            // immediate bits (sign-extended), address offset, or label
   const void* lanes = nullptr;  // constant only
-  int32_t symbol = -1;      // index into Module::symbols of the variable that `value` is an address of
+  int32_t symbol = -1;          // index into Module::symbols of the variable that `value` is an address of
 };
 
 /// Operands of one syntactic position: count operands from `first` in Inst::operands.
@@ -71,23 +71,23 @@ struct Inst {
   std::array<Group, 10> groups{};  // wgmma.mma_async.sp has 10
   uint8_t group_count = 0;
   bool guard_negated = false;
-  bool uniform_branch = false;    // bra.uni
-  int16_t guard = -1;             // predicate slot, -1: always
+  bool uniform_branch = false;  // bra.uni
+  int16_t guard = -1;           // predicate slot, -1: always
   Op op = Op::invalid;
-  Type type = Type::none;         // operation type (destination type of cvt and mma)
-  Type type2 = Type::none;        // source type of cvt, A type of mma
+  Type type = Type::none;   // operation type (destination type of cvt and mma)
+  Type type2 = Type::none;  // source type of cvt, A type of mma
   TimingClass timing = TimingClass::none;
-  Space space = Space::none;      // ld, st, atom, cp.async destination
-  uint32_t flags = 0;             // meaning is private to the instruction's chapter in isa/insn
-  uint64_t aux = 0;               // likewise (lop3 table, sizes, counts, ...)
-  const void* plan = nullptr;     // prepared data owned by the module (matrix plans)
+  Space space = Space::none;   // ld, st, atom, cp.async destination
+  uint32_t flags = 0;          // meaning is private to the instruction's chapter in isa/insn
+  uint64_t aux = 0;            // likewise (lop3 table, sizes, counts, ...)
+  const void* plan = nullptr;  // prepared data owned by the module (matrix plans)
   const InstDef* def = nullptr;
-  const char* timing_key = "";    // mma: row of the machine file, for example "m16n8k16.f32.f16"
-  int32_t target = -1;            // bra: instruction index
-  int32_t reconverge = -1;        // bra: instruction index of the immediate post-dominator, -1: exit
-  uint32_t line = 0, col = 0;     // in the PTX text
+  const char* timing_key = "";  // mma: row of the machine file, for example "m16n8k16.f32.f16"
+  int32_t target = -1;          // bra: instruction index
+  int32_t reconverge = -1;      // bra: instruction index of the immediate post-dominator, -1: exit
+  uint32_t line = 0, col = 0;   // in the PTX text
   DebugLoc loc;
-  std::string_view text;          // the statement as written, without guard and semicolon
+  std::string_view text;  // the statement as written, without guard and semicolon
 
   std::span<const Operand> group(int i) const { return {operands + groups[i].first, groups[i].count}; }
   const Operand& operand(int i) const { return operands[groups[i].first]; }
@@ -123,7 +123,7 @@ struct Symbol {
 };
 
 struct BasicBlock {
-  uint32_t first = 0, end = 0;               // instruction range
+  uint32_t first = 0, end = 0;                // instruction range
   std::array<int32_t, 2> successors{-1, -1};  // block indices: fall-through first
   std::vector<int32_t> more_successors;       // brx: the other targets
   int32_t post_dominator = -1;
@@ -142,17 +142,17 @@ struct Kernel {
   uint32_t param_bytes = 0;
   std::vector<Inst> insts;
   std::vector<BasicBlock> blocks;
-  std::vector<uint32_t> block_of;      // per instruction
+  std::vector<uint32_t> block_of;  // per instruction
   std::vector<SpecialSlot> specials;
-  uint32_t slot_count = 0;             // 32-bit slots a warp needs
+  uint32_t slot_count = 0;  // 32-bit slots a warp needs
   uint32_t pred_count = 0;
-  uint32_t local_bytes = 0;            // per thread, a multiple of local_align
+  uint32_t local_bytes = 0;  // per thread, a multiple of local_align
   uint32_t local_align = 1;
-  uint32_t shared_static_bytes = 0;    // fixed .shared variables that the kernel uses
-  uint32_t dynamic_shared_offset = 0;  // where extern .shared starts (aligned)
+  uint32_t shared_static_bytes = 0;                                   // fixed .shared variables that the kernel uses
+  uint32_t dynamic_shared_offset = 0;                                 // where extern .shared starts (aligned)
   std::array<uint32_t, 3> reqntid{}, maxntid{}, reqnctapercluster{};  // 0: not given
   uint32_t minnctapersm = 0, maxnreg = 0;
-  uint32_t line = 0;                   // of the .entry directive
+  uint32_t line = 0;  // of the .entry directive
   std::deque<std::vector<Operand>> operand_store;
   std::deque<std::array<uint64_t, 64>> constant_store;  // 32 lanes of up to 128 bits
   /// What each register operand slot is called, for messages: (slot, "%r12"); and its declared type, in the same order.
@@ -174,16 +174,16 @@ struct GlobalFixup {
 struct Module {
   std::string path, text;
   int version_major = 0, version_minor = 0;
-  std::string target;      // "sm_80"
-  int sm = 0;              // 80
-  bool arch_specific = false;  // the 'a' of sm_90a
+  std::string target;              // "sm_80"
+  int sm = 0;                      // 80
+  bool arch_specific = false;      // the 'a' of sm_90a
   std::vector<std::string> files;  // .file table; index 0 is empty
   std::deque<Symbol> symbols;
   std::deque<Kernel> kernels;
   std::vector<std::shared_ptr<const void>> plans;  // keeps Inst::plan alive
   std::vector<uint8_t> constant_bytes;             // the .const window; address initialisers filled by bind_globals
   std::vector<GlobalFixup> fixups;
-  std::deque<std::string> made_text;               // text of instructions that linking made (Inst::text views it)
+  std::deque<std::string> made_text;  // text of instructions that linking made (Inst::text views it)
 
   const Kernel* find_kernel(std::string_view name) const;
   Symbol* find_symbol(std::string_view name);

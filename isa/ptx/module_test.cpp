@@ -98,9 +98,13 @@ TEST(RealModules, HopperTmaGemmSaysWhatIsMissing) {
 
 // A library's PTX has kernels that this program cannot run; they are not in the way of the others.
 TEST(LoadKernels, OnlyTheNamedOnesMatter) {
-  const std::string text = ".version 8.6\n.target sm_90a\n.address_size 64\n.visible .entry good() { ret; }\n.visible .entry bad() { nothing.like.this; ret; }\n";
-  const struct { std::vector<std::string> names; size_t kernels; bool ok; } cases[] = {
-      {{"good"}, 1, true}, {{"bad"}, 1, false}, {{"good", "bad"}, 2, false}, {{}, 2, false}, {{"good", "missing"}, 2, false}};
+  const std::string text =
+      ".version 8.6\n.target sm_90a\n.address_size 64\n.visible .entry good() { ret; }\n.visible .entry bad() { nothing.like.this; ret; }\n";
+  const struct {
+    std::vector<std::string> names;
+    size_t kernels;
+    bool ok;
+  } cases[] = {{{"good"}, 1, true}, {{"bad"}, 1, false}, {{"good", "bad"}, 2, false}, {{}, 2, false}, {{"good", "missing"}, 2, false}};
   for (const auto& c : cases) {
     Diagnostics diags;
     const auto module = load_kernels("k.ptx", text, diags, c.names);

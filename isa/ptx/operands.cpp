@@ -23,10 +23,14 @@ bool split_number(std::string_view name, std::string_view& prefix, uint32_t& num
 int component_index(std::string_view directive) {
   if (directive.size() != 2) return -1;
   switch (directive[1]) {
-    case 'x': case 'r': return 0;
-    case 'y': case 'g': return 1;
-    case 'z': case 'b': return 2;
-    case 'w': case 'a': return 3;
+    case 'x':
+    case 'r': return 0;
+    case 'y':
+    case 'g': return 1;
+    case 'z':
+    case 'b': return 2;
+    case 'w':
+    case 'a': return 3;
     default: return -1;
   }
 }

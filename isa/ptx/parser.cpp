@@ -94,9 +94,7 @@ ModuleAst Parser::parse() {
   try {
     try {
       header();
-    } catch (const SyntaxError&) {
-      skip_statement(false);
-    }
+    } catch (const SyntaxError&) { skip_statement(false); }
     while (peek().kind != TokenKind::end) {
       const size_t before = lexer_.token_begin();
       try {
@@ -108,9 +106,7 @@ ModuleAst Parser::parse() {
         skip_statement(false);
       }
     }
-  } catch (const TooMany&) {
-    ast_.gave_up = true;
-  }
+  } catch (const TooMany&) { ast_.gave_up = true; }
   return std::move(ast_);
 }
 

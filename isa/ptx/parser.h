@@ -14,12 +14,12 @@
 namespace tcsim::isa::ptx {
 
 // Bounds that keep hostile input from taking unbounded memory, stack or time. Real modules stay far below.
-constexpr uint32_t kMaxRegisters = 1u << 20;        // declared in one function
+constexpr uint32_t kMaxRegisters = 1u << 20;  // declared in one function
 constexpr uint64_t kMaxArrayBytes = 1ull << 32;
-constexpr uint64_t kMaxParamBytes = 32764;          // PTX ISA, "Kernel Function Parameters"
+constexpr uint64_t kMaxParamBytes = 32764;  // PTX ISA, "Kernel Function Parameters"
 constexpr int kMaxScopeDepth = 200;
 constexpr int kMaxExpressionDepth = 100;
-constexpr uint32_t kMaxGroupAtoms = 255;            // isa::Group counts in 8 bits
+constexpr uint32_t kMaxGroupAtoms = 255;  // isa::Group counts in 8 bits
 constexpr uint32_t kMaxGroups = 64;
 constexpr size_t kMaxInitBytes = 1u << 28;
 
@@ -43,9 +43,9 @@ class Parser {
   struct RegisterRange {
     std::string_view prefix;
     Type type;
-    uint32_t count;                // 0: a scalar name, not a range
-    uint8_t vector;                // 1, 2 or 4 components
-    std::vector<int32_t> dense;    // register of the function, -1: not used yet
+    uint32_t count;              // 0: a scalar name, not a range
+    uint8_t vector;              // 1, 2 or 4 components
+    std::vector<int32_t> dense;  // register of the function, -1: not used yet
   };
   struct Entry {
     bool is_register = false;

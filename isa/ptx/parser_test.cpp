@@ -35,14 +35,14 @@ TEST(Parser, Literals) {
   const uint32_t wanted[] = {31, 8, 5, 0xffffffff, 32, 19, 1, 10, 0xffffffff};
   for (size_t i = 0; i < std::size(wanted); ++i) EXPECT_EQ(lane32(source(k, i)), wanted[i]) << k.insts[i].text;
   EXPECT_EQ(lane32(source(k, 9)), 0x3f800000u);
-  EXPECT_EQ(lane32(source(k, 10)), 0x3fc00000u);                 // 1.5f
-  EXPECT_EQ(lane64(source(k, 11)), 0x3ff0000000000000ull);       // 1.0f as f64
+  EXPECT_EQ(lane32(source(k, 10)), 0x3fc00000u);            // 1.5f
+  EXPECT_EQ(lane64(source(k, 11)), 0x3ff0000000000000ull);  // 1.0f as f64
   EXPECT_EQ(lane64(source(k, 12)), 0x3ff8000000000000ull);
-  EXPECT_EQ(lane32(source(k, 13)), 0x3fc00000u);                 // 1.5 as f32
-  EXPECT_EQ(lane32(source(k, 14)), 0x40000000u);                 // bits stay bits
+  EXPECT_EQ(lane32(source(k, 13)), 0x3fc00000u);  // 1.5 as f32
+  EXPECT_EQ(lane32(source(k, 14)), 0x40000000u);  // bits stay bits
   EXPECT_EQ(lane64(source(k, 15)), 0xfffffffffffffffeull);
-  EXPECT_EQ(lane32(source(k, 16)), 0xffffu);                     // 16-bit values have zeros above
-  EXPECT_EQ(lane32(source(k, 17)), 0xc1700000u);                 // -15.0f
+  EXPECT_EQ(lane32(source(k, 16)), 0xffffu);      // 16-bit values have zeros above
+  EXPECT_EQ(lane32(source(k, 17)), 0xc1700000u);  // -15.0f
 }
 
 TEST(Parser, RegistersGetDenseSlots) {
@@ -145,8 +145,9 @@ TEST(Parser, DebugInformation) {
 }
 
 TEST(Parser, PerformanceDirectives) {
-  const auto m = load_test(".version 8.0 .target sm_90 .address_size 64\n.visible .entry k() .reqntid 128, 2 .minnctapersm 3 .maxnreg 64\n"
-                           ".explicitcluster .reqnctapercluster 2, 1, 1 .pragma \"nounroll\"; { ret; }");
+  const auto m = load_test(
+      ".version 8.0 .target sm_90 .address_size 64\n.visible .entry k() .reqntid 128, 2 .minnctapersm 3 .maxnreg 64\n"
+      ".explicitcluster .reqnctapercluster 2, 1, 1 .pragma \"nounroll\"; { ret; }");
   ASSERT_EQ(m.messages(), "");
   EXPECT_EQ(m.kernel().reqntid, (std::array<uint32_t, 3>{128, 2, 1}));
   EXPECT_EQ(m.kernel().minnctapersm, 3u);
@@ -176,7 +177,8 @@ TEST(Parser, ProblemsHaveTheirPlace) {
       {"ld.global.v2.b32 {%r0, ]}, [%q];", "k.ptx:8:24: error: found ']', expected a constant"},
       {"ld.global.v2.b32 {%r0, %r1;", "k.ptx:8:27: error: found ';', expected '}' after the vector"},
       {"ld.global.v4.b32 {%r0, %r1}, [%q];", "without a vector of 4 elements"},
-      {"stmatrix.sync.b16 [%q], %r0;", "found 'stmatrix.sync.b16' with .version 7.0 and .target sm_80, expected at least .version 7.8 and .target sm_90"},
+      {"stmatrix.sync.b16 [%q], %r0;",
+       "found 'stmatrix.sync.b16' with .version 7.0 and .target sm_80, expected at least .version 7.8 and .target sm_90"},
       {"add.s32 %r0, %r1, %clock;", "k.ptx:8:19: error: found '%clock' as an operand of 'add.s32', expected special registers only in mov"},
       {".reg .b32 %r<4>;", "k.ptx:8:11: error: found '%r<4>', which is declared already in this scope"},
       {"ld.shared.b32 %r0, [g];", "k.ptx:8:21: error: found the .global variable 'g' in 'ld.shared.b32', expected one in .shared"},
@@ -189,7 +191,8 @@ TEST(Parser, ProblemsHaveTheirPlace) {
 }
 
 TEST(Parser, UnsupportedInstructionsAreGrouped) {
-  const auto m = load_test(kernel_text("wgmma.fence.sync.aligned;\nwgmma.fence.sync.aligned;\nwgmma.fence.sync.aligned;\ntcgen05.wait::ld.sync.aligned;"));
+  const auto m =
+      load_test(kernel_text("wgmma.fence.sync.aligned;\nwgmma.fence.sync.aligned;\nwgmma.fence.sync.aligned;\ntcgen05.wait::ld.sync.aligned;"));
   EXPECT_EQ(m.messages(),
             "k.ptx:7:1: error: found 'wgmma.fence.sync.aligned', which this release does not execute (and at 2 more places)\n"
             "k.ptx:10:1: error: found 'tcgen05.wait::ld.sync.aligned', which this release does not execute\n");
@@ -199,18 +202,24 @@ TEST(Parser, UnsupportedInstructionsAreGrouped) {
 TEST(Parser, WholeFilesThatAreNotPtx) {
   EXPECT_EQ(load_test("").messages(), "k.ptx:1:1: error: found an empty file, expected .version\n");
   EXPECT_EQ(load_test("hello world").messages(), "k.ptx:1:1: error: found 'hello', expected .version\n");
-  EXPECT_EQ(load_test(std::string("\x7f""ELF\x02\x01", 6)).messages(), "k.ptx:1:1: error: found the byte 0x7f, expected PTX text\n");
+  EXPECT_EQ(load_test(std::string("\x7f"
+                                  "ELF\x02\x01",
+                                  6))
+                .messages(),
+            "k.ptx:1:1: error: found the byte 0x7f, expected PTX text\n");
   EXPECT_THAT(load_test(kernel_text("ret;").substr(0, 70)).messages(), HasSubstr("found end of file, expected"));
   EXPECT_THAT(load_test(".version 7.0\n.target sm_80\n.address_size 64\n").messages(), HasSubstr("found no .entry, expected at least one kernel"));
   EXPECT_THAT(load_test(".version 7.0\n.target sm_80\n.address_size 32\n").messages(), HasSubstr("3:15: error: found .address_size 32, expected 64"));
 }
 
 TEST(Parser, HostileSizesAreRefused) {
-  EXPECT_THAT(load_test(kernel_text(".reg .b32 %r<99999999>;")).messages(), HasSubstr("7:14: error: found 99999999 registers, expected a count from 1 to 1048576"));
+  EXPECT_THAT(load_test(kernel_text(".reg .b32 %r<99999999>;")).messages(),
+              HasSubstr("7:14: error: found 99999999 registers, expected a count from 1 to 1048576"));
   EXPECT_THAT(load_test(kernel_text(".shared .b8 x[99999999999];")).messages(), HasSubstr("expected at most that"));
   EXPECT_THAT(load_test(kernel_text(".shared .b8 x[99999][99999][99999][99999][99999];")).messages(), HasSubstr("expected at most that"));
   EXPECT_THAT(load_test(kernel_text(std::string(1000, '{'))).messages(), HasSubstr("found braces nested more than 200 deep"));
-  EXPECT_THAT(load_test(kernel_text(fmt::format(".reg .b32 %r; mov.b32 %r, {}1;", std::string(5000, '(')))).messages(), HasSubstr("nested more than 100 deep"));
+  EXPECT_THAT(load_test(kernel_text(fmt::format(".reg .b32 %r; mov.b32 %r, {}1;", std::string(5000, '(')))).messages(),
+              HasSubstr("nested more than 100 deep"));
   std::string many = ".reg .b32 %r;";
   for (int i = 0; i < 200; ++i) many += fmt::format("mov.b32 %r {};\n", i);
   EXPECT_EQ(load_test(kernel_text(many)).diags.error_count(), 50u);

@@ -207,17 +207,26 @@ std::string initial_value(const Symbol& symbol, uint32_t element) {
   if (symbol.init.empty()) return {};
   std::vector<std::string> parts;
   for (size_t i = 0; i < symbol.init.size(); i += element) {
-    const auto address = std::find_if(symbol.init_addresses.begin(), symbol.init_addresses.end(), [i](const AddressInit& a) { return a.offset == i; });
+    const auto address =
+        std::find_if(symbol.init_addresses.begin(), symbol.init_addresses.end(), [i](const AddressInit& a) { return a.offset == i; });
     if (address != symbol.init_addresses.end()) {
       std::string target = address->generic ? fmt::format("generic({})", address->symbol) : address->symbol;
       if (address->addend) target += fmt::format("+{}", address->addend);
       // Mask operator: element by element of the address.
-      parts.push_back(element == 8 ? target : fmt::format("0x{:X}({})", (element == 4 ? 0xffffffffull : element == 2 ? 0xffffull : 0xffull) << address->shift, target));
+      parts.push_back(element == 8 ? target
+                                   : fmt::format("0x{:X}({})",
+                                                 (element == 4   ? 0xffffffffull
+                                                  : element == 2 ? 0xffffull
+                                                                 : 0xffull)
+                                                     << address->shift,
+                                                 target));
       continue;
     }
     uint64_t value = 0;
     for (uint32_t b = 0; b < std::min(element, 8u) && i + b < symbol.init.size(); ++b) value |= static_cast<uint64_t>(symbol.init[i + b]) << (8 * b);
-    parts.push_back(symbol.type == Type::f32 ? fmt::format("0f{:08X}", value) : symbol.type == Type::f64 ? fmt::format("0d{:016X}", value) : fmt::format("{}", value));
+    parts.push_back(symbol.type == Type::f32   ? fmt::format("0f{:08X}", value)
+                    : symbol.type == Type::f64 ? fmt::format("0d{:016X}", value)
+                                               : fmt::format("{}", value));
   }
   return fmt::format(" = {{{}}}", fmt::join(parts, ", "));
 }

@@ -27,9 +27,8 @@ void Problems::add_grouped(std::string kind, std::string_view found, uint32_t li
 void Problems::report(const std::string& path, Diagnostics& diags) const {
   std::vector<const Problem*> sorted;
   for (const auto& [key, problem] : problems_) sorted.push_back(&problem);
-  std::sort(sorted.begin(), sorted.end(), [](const Problem* a, const Problem* b) {
-    return std::pair(*a->places.begin(), a->text) < std::pair(*b->places.begin(), b->text);
-  });
+  std::sort(sorted.begin(), sorted.end(),
+            [](const Problem* a, const Problem* b) { return std::pair(*a->places.begin(), a->text) < std::pair(*b->places.begin(), b->text); });
   uint32_t errors = 0;
   for (const Problem* problem : sorted) {
     const auto& [line, col] = *problem->places.begin();
@@ -42,8 +41,7 @@ void Problems::report(const std::string& path, Diagnostics& diags) const {
     if (++errors > kMaxProblems) continue;
     diags.error(problem->kind, {path, line, col}, std::move(text));
   }
-  if (errors > kMaxProblems)
-    diags.note("syntax", {path, 0, 0}, fmt::format("{} more problems are not shown", errors - kMaxProblems));
+  if (errors > kMaxProblems) diags.note("syntax", {path, 0, 0}, fmt::format("{} more problems are not shown", errors - kMaxProblems));
 }
 
 }  // namespace tcsim::isa::ptx

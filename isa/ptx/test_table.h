@@ -10,7 +10,7 @@ namespace tcsim::isa {
 inline std::string bind_plain(Inst& inst, const Decoded& decoded) {
   inst.exec = [](ExecContext&, const Inst&, uint32_t) {};
   inst.type = decoded.type();
-  inst.space = decoded.has("shared")  ? Space::shared
+  inst.space = decoded.has("shared")   ? Space::shared
                : decoded.has("global") ? Space::global
                : decoded.has("param")  ? Space::param
                : decoded.has("local")  ? Space::local

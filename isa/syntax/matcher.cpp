@@ -135,8 +135,8 @@ std::vector<std::string_view> split_mnemonic(std::string_view mnemonic) {
 Matcher::Matcher(std::vector<const InstDef*> table) {
   for (const InstDef* def : table)
     for (Form& form : syntax::parse_notation(def->syntax)) {
-      TC_CHECK(def->base == form.base || def->base.substr(0, form.base.size() + 1) == form.base + ".",
-               "row of '{}' has the form '{}'", def->base, form.text);
+      TC_CHECK(def->base == form.base || def->base.substr(0, form.base.size() + 1) == form.base + ".", "row of '{}' has the form '{}'", def->base,
+               form.text);
       auto& forms = forms_[form.base];
       forms.push_back({std::move(form), def});
     }

@@ -8,7 +8,9 @@ namespace {
 constexpr InstDef kRows[] = {
     {.base = "add", .syntax = "add.type d, a, b;  .type = { .s32, .u32 };", .op = Op::add},
     {.base = "add", .syntax = "add{.rnd}{.ftz}.f32 d, a, b;  .rnd = { .rn, .rz };", .op = Op::fma},
-    {.base = "ldmatrix", .syntax = "ldmatrix.sync.aligned.shape.num{.trans}.shared{::cta}.b16 r, [p];  .shape = { .m8n8 };  .num = { .x1, .x2, .x4 };", .op = Op::ldmatrix},
+    {.base = "ldmatrix",
+     .syntax = "ldmatrix.sync.aligned.shape.num{.trans}.shared{::cta}.b16 r, [p];  .shape = { .m8n8 };  .num = { .x1, .x2, .x4 };",
+     .op = Op::ldmatrix},
     {.base = "mma", .syntax = "mma.dtype.ctype d;  .dtype = { .f16, .f32 };  .ctype = { .f16, .f32 };", .op = Op::mma},
 };
 

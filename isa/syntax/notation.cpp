@@ -12,9 +12,7 @@ using Sets = std::map<std::string, std::vector<std::string>, std::less<>>;  // n
 using OperandLists = std::vector<std::vector<OperandSpec>>;
 
 bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
-bool is_word(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == ':' || c == '$';
-}
+bool is_word(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == ':' || c == '$'; }
 
 std::string squeeze(std::string_view text) {
   std::string out;
@@ -215,7 +213,8 @@ class FormParser {
     if (peek() == '[') bracketed('[', ']'), spec.address = true;
     else if (peek() == '(') bracketed('(', ')'), spec.parenthesised = true;
     else if (peek() == '{') bracketed('{', '}');
-    else while (is_word(peek()) || peek() == '-' || peek() == '!' || peek() == '*') ++at_;
+    else
+      while (is_word(peek()) || peek() == '-' || peek() == '!' || peek() == '*') ++at_;
     TC_CHECK(at_ > start, "operand at '{}' in '{}'", text_.substr(start), text_);
     spec.name = std::string(text_.substr(start, at_ - start));
     for (spaces(); peek() == '|' || at_optional() || (peek() == '[' && peek(1) == '|'); spaces()) {

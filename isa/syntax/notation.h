@@ -35,8 +35,8 @@ struct OperandSpec {
   bool address = false;    // written in [ ]
   bool predicate = false;  // may be negated
   bool parenthesised = false;
-  uint8_t min_atoms = 1;   // 2: d|p
-  bool may_pair = false;   // d|p or d{|p}
+  uint8_t min_atoms = 1;  // 2: d|p
+  bool may_pair = false;  // d|p or d{|p}
 };
 
 struct Form {

@@ -82,9 +82,7 @@ TEST(Notation, MembersOfSeveralWords) {
   EXPECT_EQ(forms[0].nodes[0].choices[0].value, "row.col");
 }
 
-TEST(Notation, NoOperands) {
-  EXPECT_TRUE(parse_notation("ret{.uni};")[0].operand_lists[0].empty());
-}
+TEST(Notation, NoOperands) { EXPECT_TRUE(parse_notation("ret{.uni};")[0].operand_lists[0].empty()); }
 
 }  // namespace
 }  // namespace tcsim::isa::syntax

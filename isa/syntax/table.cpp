@@ -6,8 +6,8 @@ const std::vector<const InstDef*>& instruction_table() {
   static const std::vector<const InstDef*> table = [] {
     std::vector<const InstDef*> all;
     for (const auto chapter :
-         {integer_instructions(), float_instructions(), compare_instructions(), logic_instructions(), move_instructions(),
-          convert_instructions(), memory_instructions(), async_instructions(), bulk_instructions(), barrier_instructions(), mbarrier_instructions(), cluster_instructions(),
+         {integer_instructions(), float_instructions(), compare_instructions(), logic_instructions(), move_instructions(), convert_instructions(),
+          memory_instructions(), async_instructions(), bulk_instructions(), barrier_instructions(), mbarrier_instructions(), cluster_instructions(),
           control_instructions(), matrix_instructions(), tcgen05_instructions()})
       for (const InstDef& def : chapter) all.push_back(&def);
     return all;

@@ -10,4 +10,4 @@ struct BuiltinMachine {
 };
 std::span<const BuiltinMachine> builtin_machine_texts();
 
-} // namespace tcsim::cfg
+}  // namespace tcsim::cfg

@@ -8,7 +8,6 @@
 namespace tcsim::cfg {
 
 /// place_of gives the place of a key's value in the machine file.
-void check_machine(const Machine& machine, const std::function<Place(const std::string&)>& place_of,
-                   Diagnostics& diags);
+void check_machine(const Machine& machine, const std::function<Place(const std::string&)>& place_of, Diagnostics& diags);
 
-} // namespace tcsim::cfg
+}  // namespace tcsim::cfg

@@ -11,7 +11,7 @@ namespace tcsim::cfg {
 namespace {
 
 using isa::TimingClass;
-constexpr double kBig = 1e6; // cycles, queue lengths, counts
+constexpr double kBig = 1e6;  // cycles, queue lengths, counts
 constexpr double kBytes = 1ull << 40;
 
 constexpr Section kSections[] = {
@@ -103,16 +103,15 @@ constexpr ClassRow kClasses[] = {
     {TimingClass::nanosleep, "nanosleep", "nanosleep"},
 };
 // none costs nothing and mma has its own rows.
-static_assert(std::size(kClasses) + 2 == static_cast<size_t>(TimingClass::count),
-              "a timing class has no row");
+static_assert(std::size(kClasses) + 2 == static_cast<size_t>(TimingClass::count), "a timing class has no row");
 
 /// One member of a section struct, for the table below.
 struct Builder {
   std::vector<Field> out;
 
   template <class Part, class T>
-  void add(std::string_view section, Part Machine::*part, std::string_view key, T Part::*member,
-           std::string_view unit, double min, double max, std::string_view doc) {
+  void add(std::string_view section, Part Machine::*part, std::string_view key, T Part::*member, std::string_view unit, double min, double max,
+           std::string_view doc) {
     out.push_back({fmt::format("{}.{}", section, key), std::string(unit), std::string(doc), min, max,
                    [part, member](Machine& m) { return Slot(&(m.*part.*member)); }, since_sm, before_sm});
   }
@@ -121,8 +120,7 @@ struct Builder {
 
 void add_chip(Builder& b) {
   const auto add = [&](auto... args) { b.add("chip", &Machine::chip, args...); };
-  add("generation", &Chip::generation, "", 0, 0,
-      "volta, turing, ampere, ada, hopper, blackwell or rtx_blackwell: selects tensor-core arithmetic");
+  add("generation", &Chip::generation, "", 0, 0, "volta, turing, ampere, ada, hopper, blackwell or rtx_blackwell: selects tensor-core arithmetic");
   add("sm", &Chip::sm, "", 50, 200, "compute capability times 10");
   add("sms", &Chip::sms, "", 1, 4096, "SMs on the chip");
   add("sms_per_tpc", &Chip::sms_per_tpc, "", 1, 64, "SMs of a texture processing cluster");
@@ -136,81 +134,58 @@ void add_chip(Builder& b) {
 
 void add_limits(Builder& b) {
   const auto add = [&](auto... args) { b.add("limits", &Machine::limits, args...); };
-  add("subcores", &SmLimits::subcores, "", 1, 16,
-      "sub-cores of an SM; warp w runs on sub-core w modulo this");
+  add("subcores", &SmLimits::subcores, "", 1, 16, "sub-cores of an SM; warp w runs on sub-core w modulo this");
   add("max_warps", &SmLimits::max_warps, "warps", 1, 256, "resident warps of an SM");
   add("max_ctas", &SmLimits::max_ctas, "CTAs", 1, 256, "resident CTAs of an SM");
   add("max_threads_per_cta", &SmLimits::max_threads_per_cta, "threads", 32, 4096, "threads of a CTA");
   add("registers", &SmLimits::registers, "registers", 1024, 1 << 24, "32-bit registers of an SM");
-  add("register_unit", &SmLimits::register_unit, "registers", 1, 65536,
-      "a warp's registers are rounded up to a multiple of this");
-  add("max_registers_per_thread", &SmLimits::max_registers_per_thread, "registers", 1, 1024,
-      "registers that an instruction can name");
+  add("register_unit", &SmLimits::register_unit, "registers", 1, 65536, "a warp's registers are rounded up to a multiple of this");
+  add("max_registers_per_thread", &SmLimits::max_registers_per_thread, "registers", 1, 1024, "registers that an instruction can name");
   add("smem_bytes", &SmLimits::smem_bytes, "B", 0, 1 << 28, "most shared memory that an SM gives to CTAs");
   add("smem_per_cta_bytes", &SmLimits::smem_per_cta_bytes, "B", 0, 1 << 28, "most shared memory of one CTA");
-  add("smem_reserved_bytes", &SmLimits::smem_reserved_bytes, "B", 0, 1 << 20,
-      "shared memory that the system takes from each CTA");
-  add("smem_unit_bytes", &SmLimits::smem_unit_bytes, "B", 1, 1 << 20,
-      "a CTA's shared memory is rounded up to a multiple of this");
+  add("smem_reserved_bytes", &SmLimits::smem_reserved_bytes, "B", 0, 1 << 20, "shared memory that the system takes from each CTA");
+  add("smem_unit_bytes", &SmLimits::smem_unit_bytes, "B", 1, 1 << 20, "a CTA's shared memory is rounded up to a multiple of this");
   add("l1_smem_bytes", &SmLimits::l1_smem_bytes, "B", 0, 1 << 28, "pool that L1 and shared memory share");
   add("named_barriers", &SmLimits::named_barriers, "", 1, 1024, "barriers of a CTA");
-  add("smem_carveouts_bytes", &SmLimits::smem_carveouts_bytes, "B", 0, 1 << 28,
-      "shares of the pool that can be shared memory");
+  add("smem_carveouts_bytes", &SmLimits::smem_carveouts_bytes, "B", 0, 1 << 28, "shares of the pool that can be shared memory");
 }
 
 void add_front_end(Builder& b) {
   const auto sched = [&](auto... args) { b.add("scheduler", &Machine::scheduler, args...); };
-  sched("issue_per_cycle", &Scheduler::issue_per_cycle, "1/cycle", 1, 8,
-        "warp instructions that a sub-core issues in a cycle");
-  sched("greedy", &Scheduler::greedy, "", 0, 0,
-        "keep issuing the same warp while it can, else the youngest ready one");
-  sched("branch_taken_cycles", &Scheduler::branch_taken_cycles, "cycles", 0, kBig,
-        "from a taken branch to the warp's next issue");
-  sched("barrier_cycles", &Scheduler::barrier_cycles, "cycles", 0, kBig,
-        "from the last arrival at a CTA barrier to the first issue of a waiter");
-  sched("barrier_warp_cycles", &Scheduler::barrier_warp_cycles, "cycles", 0, kBig,
-        "added to barrier_cycles for each warp of the barrier");
-  sched("exit_cycles", &Scheduler::exit_cycles, "cycles", 0, kBig,
-        "from a CTA's last exit to its resources being free");
+  sched("issue_per_cycle", &Scheduler::issue_per_cycle, "1/cycle", 1, 8, "warp instructions that a sub-core issues in a cycle");
+  sched("greedy", &Scheduler::greedy, "", 0, 0, "keep issuing the same warp while it can, else the youngest ready one");
+  sched("branch_taken_cycles", &Scheduler::branch_taken_cycles, "cycles", 0, kBig, "from a taken branch to the warp's next issue");
+  sched("barrier_cycles", &Scheduler::barrier_cycles, "cycles", 0, kBig, "from the last arrival at a CTA barrier to the first issue of a waiter");
+  sched("barrier_warp_cycles", &Scheduler::barrier_warp_cycles, "cycles", 0, kBig, "added to barrier_cycles for each warp of the barrier");
+  sched("exit_cycles", &Scheduler::exit_cycles, "cycles", 0, kBig, "from a CTA's last exit to its resources being free");
 
   const auto fetch = [&](auto... args) { b.add("fetch", &Machine::fetch, args...); };
-  fetch("bytes_per_instruction", &InstructionFetch::bytes_per_instruction, "B", 4, 64,
-        "size of a native instruction");
+  fetch("bytes_per_instruction", &InstructionFetch::bytes_per_instruction, "B", 4, 64, "size of a native instruction");
   fetch("line_bytes", &InstructionFetch::line_bytes, "B", 16, 4096, "line of the instruction caches");
   fetch("l0_bytes", &InstructionFetch::l0_bytes, "B", 16, 1 << 24, "instruction cache of a sub-core");
   fetch("l1_bytes", &InstructionFetch::l1_bytes, "B", 16, 1 << 26, "instruction cache of an SM");
-  fetch("l1_hit_cycles", &InstructionFetch::l1_hit_cycles, "cycles", 0, kBig,
-        "a line that misses L0 and hits L1");
+  fetch("l1_hit_cycles", &InstructionFetch::l1_hit_cycles, "cycles", 0, kBig, "a line that misses L0 and hits L1");
   fetch("miss_cycles", &InstructionFetch::miss_cycles, "cycles", 0, kBig, "a line that misses L1");
-  fetch("prefetch_lines", &InstructionFetch::prefetch_lines, "lines", 0, 1024,
-        "lines fetched ahead on straight code");
+  fetch("prefetch_lines", &InstructionFetch::prefetch_lines, "lines", 0, 1024, "lines fetched ahead on straight code");
 
   const auto reg = [&](auto... args) { b.add("regfile", &Machine::regfile, args...); };
-  reg("banks", &RegisterFile::banks, "", 1, 64,
-      "register banks of a sub-core; register r is in bank r modulo this");
-  reg("read_ports_per_bank", &RegisterFile::read_ports_per_bank, "", 1, 8,
-      "operands that a bank delivers in a cycle");
-  reg("reuse_slots", &RegisterFile::reuse_slots, "", 0, 8,
-      "operand positions that have a reuse cache entry in each bank");
+  reg("banks", &RegisterFile::banks, "", 1, 64, "register banks of a sub-core; register r is in bank r modulo this");
+  reg("read_ports_per_bank", &RegisterFile::read_ports_per_bank, "", 1, 8, "operands that a bank delivers in a cycle");
+  reg("reuse_slots", &RegisterFile::reuse_slots, "", 0, 8, "operand positions that have a reuse cache entry in each bank");
 }
 
 void add_shared(Builder& b) {
   const auto add = [&](auto... args) { b.add("smem", &Machine::smem, args...); };
   add("banks", &SharedMemory::banks, "", 1, 1024, "shared-memory banks");
   add("bank_bytes", &SharedMemory::bank_bytes, "B", 1, 64, "width of a bank");
-  add("mio_queue", &SharedMemory::mio_queue, "instructions", 1, 1024,
-      "MIO instructions that a sub-core may have waiting before issue stalls");
-  add("issue_interval", &SharedMemory::issue_interval, "cycles", 0, 1024,
-      "between two MIO instructions that enter the shared pipe");
-  add("wavefront_cycles", &SharedMemory::wavefront_cycles, "cycles", 0.125, 64,
-      "of the pipe for a wavefront of a load");
-  add("store_wavefront_cycles", &SharedMemory::store_wavefront_cycles, "cycles", 0.125, 64,
-      "of the pipe for a wavefront of a store");
+  add("mio_queue", &SharedMemory::mio_queue, "instructions", 1, 1024, "MIO instructions that a sub-core may have waiting before issue stalls");
+  add("issue_interval", &SharedMemory::issue_interval, "cycles", 0, 1024, "between two MIO instructions that enter the shared pipe");
+  add("wavefront_cycles", &SharedMemory::wavefront_cycles, "cycles", 0.125, 64, "of the pipe for a wavefront of a load");
+  add("store_wavefront_cycles", &SharedMemory::store_wavefront_cycles, "cycles", 0.125, 64, "of the pipe for a wavefront of a store");
   add("subcore_wavefront_cycles", &SharedMemory::subcore_wavefront_cycles, "cycles", 0.125, 64,
       "of a sub-core's own data path for a wavefront; a load's latency grows by it for each wavefront after "
       "the first");
-  add("async_copy_cycles", &SharedMemory::async_copy_cycles, "cycles", 0, 64,
-      "of the pipe for a cp.async instruction, beyond its wavefronts");
+  add("async_copy_cycles", &SharedMemory::async_copy_cycles, "cycles", 0, 64, "of the pipe for a cp.async instruction, beyond its wavefronts");
 }
 
 void add_l1(Builder& b) {
@@ -218,23 +193,15 @@ void add_l1(Builder& b) {
   add("line_bytes", &L1Cache::line_bytes, "B", 16, 4096, "cache line");
   add("sector_bytes", &L1Cache::sector_bytes, "B", 4, 4096, "part of a line that is filled by itself");
   add("ways", &L1Cache::ways, "", 1, 4096, "associativity");
-  add("lsu_queue", &L1Cache::lsu_queue, "instructions", 1, 1024,
-      "global instructions that a sub-core may have waiting before issue stalls");
-  add("tag_cycles", &L1Cache::tag_cycles, "cycles", 0, 1024,
-      "of the tag stage for each line that an instruction touches");
-  add("subcore_line_cycles", &L1Cache::subcore_line_cycles, "cycles", 0, 64,
-      "latency that each line after the first adds to a load");
-  add("data_bytes_per_cycle", &L1Cache::data_bytes_per_cycle, "B/cycle", 1, 65536,
-      "read from the data array");
+  add("lsu_queue", &L1Cache::lsu_queue, "instructions", 1, 1024, "global instructions that a sub-core may have waiting before issue stalls");
+  add("tag_cycles", &L1Cache::tag_cycles, "cycles", 0, 1024, "of the tag stage for each line that an instruction touches");
+  add("subcore_line_cycles", &L1Cache::subcore_line_cycles, "cycles", 0, 64, "latency that each line after the first adds to a load");
+  add("data_bytes_per_cycle", &L1Cache::data_bytes_per_cycle, "B/cycle", 1, 65536, "read from the data array");
   add("hit_cycles", &L1Cache::hit_cycles, "cycles", 1, kBig, "load to use on a hit, unloaded");
-  add("miss_queue_sectors", &L1Cache::miss_queue_sectors, "sectors", 1, kBig,
-      "sectors in flight to L2 from an SM");
-  add("fill_bytes_per_cycle", &L1Cache::fill_bytes_per_cycle, "B/cycle", 1, 65536,
-      "from the crossbar into an SM");
-  add("store_bytes_per_cycle", &L1Cache::store_bytes_per_cycle, "B/cycle", 1, 65536,
-      "from an SM into the crossbar");
-  add("store_buffer_bytes", &L1Cache::store_buffer_bytes, "B", 0, kBytes,
-      "stores that wait for it while their warps go on");
+  add("miss_queue_sectors", &L1Cache::miss_queue_sectors, "sectors", 1, kBig, "sectors in flight to L2 from an SM");
+  add("fill_bytes_per_cycle", &L1Cache::fill_bytes_per_cycle, "B/cycle", 1, 65536, "from the crossbar into an SM");
+  add("store_bytes_per_cycle", &L1Cache::store_bytes_per_cycle, "B/cycle", 1, 65536, "from an SM into the crossbar");
+  add("store_buffer_bytes", &L1Cache::store_buffer_bytes, "B", 0, kBytes, "stores that wait for it while their warps go on");
 }
 
 void add_memory(Builder& b) {
@@ -244,18 +211,12 @@ void add_memory(Builder& b) {
   l2("ways", &L2Cache::ways, "", 1, 4096, "associativity");
   l2("line_bytes", &L2Cache::line_bytes, "B", 16, 4096, "cache line");
   l2("sector_bytes", &L2Cache::sector_bytes, "B", 4, 4096, "part of a line that is filled by itself");
-  l2("near_cycles", &L2Cache::near_cycles, "cycles", 1, kBig,
-     "load to use of a hit in the SM's own partition, unloaded");
-  l2("far_cycles", &L2Cache::far_cycles, "cycles", 1, kBig,
-     "load to use of a hit in another partition, unloaded");
-  l2("slice_bytes_per_cycle", &L2Cache::slice_bytes_per_cycle, "B/cycle", 1, 65536,
-     "read from a slice, in SM cycles");
-  l2("partition_bytes_per_cycle", &L2Cache::partition_bytes_per_cycle, "B/cycle", 1, 1e7,
-     "link between the partitions, in SM cycles");
-  l2("cross_cycles", &L2Cache::cross_cycles, "cycles", 0, kBig,
-     "more for a partition's first read of a line whose memory is the other partition's");
-  l2("write_cycles_per_sector", &L2Cache::write_cycles_per_sector, "cycles", 0, 1024,
-     "of a slice for a written sector");
+  l2("near_cycles", &L2Cache::near_cycles, "cycles", 1, kBig, "load to use of a hit in the SM's own partition, unloaded");
+  l2("far_cycles", &L2Cache::far_cycles, "cycles", 1, kBig, "load to use of a hit in another partition, unloaded");
+  l2("slice_bytes_per_cycle", &L2Cache::slice_bytes_per_cycle, "B/cycle", 1, 65536, "read from a slice, in SM cycles");
+  l2("partition_bytes_per_cycle", &L2Cache::partition_bytes_per_cycle, "B/cycle", 1, 1e7, "link between the partitions, in SM cycles");
+  l2("cross_cycles", &L2Cache::cross_cycles, "cycles", 0, kBig, "more for a partition's first read of a line whose memory is the other partition's");
+  l2("write_cycles_per_sector", &L2Cache::write_cycles_per_sector, "cycles", 0, 1024, "of a slice for a written sector");
   l2("atomic_cycles", &L2Cache::atomic_cycles, "cycles", 0, 1024, "of a slice for an atomic sector");
   l2("coalescing_sms", &L2Cache::coalescing_sms, "SMs", 0, 1024, "neighbouring SMs whose reads of one line in flight are served once");
 
@@ -267,19 +228,15 @@ void add_memory(Builder& b) {
   dram("refresh_cycles", &Dram::refresh_cycles, "cycles", 0, kBig, "for which a bank that is refreshed answers nothing (0: not modelled)");
   dram("refresh_bytes", &Dram::refresh_bytes, "B", 128, kBytes, "addresses of one partition whose banks are refreshed together");
   dram("access_bytes", &Dram::access_bytes, "B", 4, 65536, "least that a channel transfers");
-  dram("tlb_miss_cycles", &Dram::tlb_miss_cycles, "cycles", 0, kBig,
-       "first touch of a page after the caches were flushed");
+  dram("tlb_miss_cycles", &Dram::tlb_miss_cycles, "cycles", 0, kBig, "first touch of a page after the caches were flushed");
   dram("tlb_page_bytes", &Dram::tlb_page_bytes, "B", 4096, kBytes, "reach of a TLB entry");
 
   const auto launch = [&](auto... args) { b.add("launch", &Machine::launch, args...); };
   launch("overhead_cycles", &LaunchCost::overhead_cycles, "cycles", 0, 1e9,
          "sm__cycles_elapsed.max less the active cycles of the SM, one CTA, ncu --cache-control all");
-  launch("start_cycles", &LaunchCost::start_cycles, "cycles", 0, 1e9,
-         "part of the overhead before the first instruction");
-  launch("cta_cycles", &LaunchCost::cta_cycles, "cycles", 0, kBig,
-         "from a free place on an SM to a CTA's first instruction");
-  launch("ctas_per_cycle", &LaunchCost::ctas_per_cycle, "CTAs/cycle", 1e-4, 1024,
-         "rate at which CTAs are placed on the chip");
+  launch("start_cycles", &LaunchCost::start_cycles, "cycles", 0, 1e9, "part of the overhead before the first instruction");
+  launch("cta_cycles", &LaunchCost::cta_cycles, "cycles", 0, kBig, "from a free place on an SM to a CTA's first instruction");
+  launch("ctas_per_cycle", &LaunchCost::ctas_per_cycle, "CTAs/cycle", 1e-4, 1024, "rate at which CTAs are placed on the chip");
   launch("first_cycles", &LaunchCost::first_cycles, "cycles", 0, kBig,
          "extra for a warp's first instruction on a cold SM (constant bank, descriptors)");
 }
@@ -291,8 +248,7 @@ void add_hopper(Builder& b) {
   wgmma("cycles_per_column", &Wgmma::cycles_per_column, "cycles", 0.01, 64,
         "of the four tensor cores for each column of D; K of an instruction is 32 bytes of dense A for every type");
   wgmma("rs_min_cycles", &Wgmma::rs_min_cycles, "cycles", 0, 1024, "least interval when A comes from registers");
-  wgmma("ss_overhead_cycles", &Wgmma::ss_overhead_cycles, "cycles", 0, 1024,
-        "added to the time in which operands stream from shared memory");
+  wgmma("ss_overhead_cycles", &Wgmma::ss_overhead_cycles, "cycles", 0, 1024, "added to the time in which operands stream from shared memory");
   wgmma("port_left", &Wgmma::port_left, "", 0.001, 1, "share of the shared-memory port that other accesses get at least");
   wgmma("latency", &Wgmma::latency, "cycles", 0, kBig, "from the end of an instruction's interval to its result");
 
@@ -302,8 +258,7 @@ void add_hopper(Builder& b) {
   tma("start_cycles", &Tma::start_cycles, "cycles", 0, kBig, "from issue to the first request, descriptor at hand");
   tma("descriptors", &Tma::descriptors, "", 1, 4096, "tensor maps at hand in the engine");
   tma("descriptor_cycles", &Tma::descriptor_cycles, "cycles", 0, kBig, "for a tensor map that is in the cache behind");
-  tma("cached_descriptors", &Tma::cached_descriptors, "", 1, 1 << 20,
-      "tensor maps in that cache, kernel parameters among them; others come from L2");
+  tma("cached_descriptors", &Tma::cached_descriptors, "", 1, 1 << 20, "tensor maps in that cache, kernel parameters among them; others come from L2");
   tma("row_cycles", &Tma::row_cycles, "cycles", 0, 1024, "of request generation for each row of a box, at least");
   tma("request_bytes_per_cycle", &Tma::request_bytes_per_cycle, "B/cycle", 1, 65536, "rate of request generation");
   tma("max_bytes_in_flight", &Tma::max_bytes_in_flight, "B", 32, 1 << 28, "bytes asked for and not arrived");
@@ -324,8 +279,7 @@ void add_hopper(Builder& b) {
   cluster("barrier_cycles", &ClusterTiming::barrier_cycles, "cycles", 0, kBig,
           "from the last arrival at the cluster barrier to the first issue of a waiter");
   cluster("remote_cycles", &ClusterTiming::remote_cycles, "cycles", 1, kBig, "one way to another CTA's shared memory");
-  cluster("bytes_per_cycle", &ClusterTiming::bytes_per_cycle, "B/cycle", 0.1, 65536,
-          "between an SM and other CTAs' shared memory");
+  cluster("bytes_per_cycle", &ClusterTiming::bytes_per_cycle, "B/cycle", 0.1, 65536, "between an SM and other CTAs' shared memory");
   cluster("max_size", &ClusterTiming::max_size, "CTAs", 1, 64, "largest portable cluster");
   cluster("launch_cycles", &ClusterTiming::launch_cycles, "cycles", 0, kBig, "added to the start of CTAs of a cluster");
   b.since_sm = 0;
@@ -338,8 +292,7 @@ void add_blackwell(Builder& b) {
   add("cycles_per_column", &Tcgen05::cycles_per_column, "cycles", 0.01, 64,
       "of an SM's tensor core for each column of D and 32 bytes of a dense row of A; cta_group::2 with M of 256 alike");
   add("pair_half_cycles_per_column", &Tcgen05::pair_half_cycles_per_column, "cycles", 0.01, 64, "the same, cta_group::2 with M of 128");
-  add("operand_bytes_per_cycle", &Tcgen05::operand_bytes_per_cycle, "B/cycle", 1, 65536,
-      "of A and B read from an SM's shared memory");
+  add("operand_bytes_per_cycle", &Tcgen05::operand_bytes_per_cycle, "B/cycle", 1, 65536, "of A and B read from an SM's shared memory");
   add("port_left", &Tcgen05::port_left, "", 0.001, 1, "share of the shared-memory port that other accesses get at least");
   add("latency", &Tcgen05::latency, "cycles", 0, kBig,
       "beyond the time of A, if it is in shared memory, and of the columns: from the start of an operation to its completion");
@@ -359,19 +312,16 @@ struct OpMember {
 };
 constexpr OpMember kOpMembers[] = {
     {"latency", "cycles", "issue to the first issue of a dependent instruction", &OpTiming::latency},
-    {"interval", "cycles", "until the sub-core's pipe takes the next instruction of the class",
-     &OpTiming::interval},
+    {"interval", "cycles", "until the sub-core's pipe takes the next instruction of the class", &OpTiming::interval},
     {"stall", "cycles", "until the same warp may issue its next instruction", &OpTiming::stall},
 };
 
 void add_timing(Builder& b) {
   for (const ClassRow& row : kClasses) {
     for (const OpMember& m : kOpMembers) {
-      b.out.push_back({fmt::format("timing.{}.{}", row.name, m.name), std::string(m.unit),
-                       fmt::format("{}: {}", row.doc, m.doc), 0, kBig,
-                       [c = row.timing, p = m.member](Machine& machine) {
-                         return Slot(&(machine.timing[static_cast<size_t>(c)].*p));
-                       }, row.since_sm, row.before_sm});
+      b.out.push_back({fmt::format("timing.{}.{}", row.name, m.name), std::string(m.unit), fmt::format("{}: {}", row.doc, m.doc), 0, kBig,
+                       [c = row.timing, p = m.member](Machine& machine) { return Slot(&(machine.timing[static_cast<size_t>(c)].*p)); }, row.since_sm,
+                       row.before_sm});
     }
   }
 }
@@ -382,25 +332,22 @@ struct MmaMember {
   double min, max;
 };
 constexpr MmaMember kMmaMembers[] = {
-    {"latency", "cycles",
-     "issue to the issue of an mma that depends through the accumulator, or of another consumer",
-     &MmaTiming::latency, 1, kBig},
-    {"interval", "cycles", "until the sub-core's tensor core takes the next one", &MmaTiming::interval, 1,
-     kBig},
+    {"latency", "cycles", "issue to the issue of an mma that depends through the accumulator, or of another consumer", &MmaTiming::latency, 1, kBig},
+    {"interval", "cycles", "until the sub-core's tensor core takes the next one", &MmaTiming::interval, 1, kBig},
     {"stall", "cycles", "until the same warp may issue its next instruction", &MmaTiming::stall, 0, kBig},
     {"instructions", "", "native matrix instructions that it stands for", &MmaTiming::instructions, 0, 1024},
     {"helpers", "", "further ALU instructions that an emulated form needs", &MmaTiming::helpers, 0, 4096},
-    {"latency_b", "cycles", "extra latency when the dependence is through operand A or B",
-     &MmaTiming::latency_b, 0, kBig},
+    {"latency_b", "cycles", "extra latency when the dependence is through operand A or B", &MmaTiming::latency_b, 0, kBig},
 };
 
-template <class Members> auto names_of(const Members& members) {
+template <class Members>
+auto names_of(const Members& members) {
   std::array<std::string_view, std::size(kMmaMembers)> names;
   std::transform(std::begin(members), std::end(members), names.begin(), [](const auto& m) { return m.name; });
   return names;
 }
 
-} // namespace
+}  // namespace
 
 const std::vector<Field>& fields() {
   static const std::vector<Field> table = [] {
@@ -422,8 +369,8 @@ const std::vector<Field>& fields() {
 std::vector<Field> mma_fields(const std::string& row) {
   std::vector<Field> out;
   for (const MmaMember& m : kMmaMembers) {
-    out.push_back({fmt::format("mma.{}.{}", row, m.name), std::string(m.unit), std::string(m.doc), m.min,
-                   m.max, [row, p = m.member](Machine& machine) { return Slot(&(machine.mma[row].*p)); }, 0});
+    out.push_back({fmt::format("mma.{}.{}", row, m.name), std::string(m.unit), std::string(m.doc), m.min, m.max,
+                   [row, p = m.member](Machine& machine) { return Slot(&(machine.mma[row].*p)); }, 0});
   }
   return out;
 }
@@ -448,9 +395,7 @@ std::optional<MmaKey> split_mma_key(std::string_view key) {
   const size_t dot = key.rfind('.');
   if (dot == std::string_view::npos || dot == 0 || dot + 1 == key.size()) return std::nullopt;
   std::string_view row = key.substr(0, dot);
-  if (row.size() >= 2 && (row.front() == '"' || row.front() == '\'') && row.back() == row.front()) {
-    row = row.substr(1, row.size() - 2);
-  }
+  if (row.size() >= 2 && (row.front() == '"' || row.front() == '\'') && row.back() == row.front()) { row = row.substr(1, row.size() - 2); }
   return MmaKey{std::string(row), std::string(key.substr(dot + 1))};
 }
 
@@ -464,9 +409,7 @@ std::string slot_text(const Slot& slot) {
   struct Text {
     std::string operator()(const bool* v) const { return *v ? "true" : "false"; }
     std::string operator()(const std::string* v) const { return *v; }
-    std::string operator()(const std::vector<uint32_t>* v) const {
-      return fmt::format("{}", fmt::join(*v, ", "));
-    }
+    std::string operator()(const std::vector<uint32_t>* v) const { return fmt::format("{}", fmt::join(*v, ", ")); }
     std::string operator()(const uint32_t* v) const { return fmt::format("{}", *v); }
     std::string operator()(const uint64_t* v) const { return fmt::format("{}", *v); }
     std::string operator()(const double* v) const { return fmt::format("{}", *v); }
@@ -474,4 +417,4 @@ std::string slot_text(const Slot& slot) {
   return std::visit(Text{}, slot);
 }
 
-} // namespace tcsim::cfg
+}  // namespace tcsim::cfg

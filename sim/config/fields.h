@@ -23,10 +23,10 @@ namespace tcsim::cfg {
 using Slot = std::variant<bool*, uint32_t*, uint64_t*, double*, std::string*, std::vector<uint32_t>*>;
 
 struct Field {
-  std::string key;  // "smem.banks", "timing.lds.latency", "mma.m16n8k16.f32.f16.interval"
-  std::string unit; // empty: a plain count
+  std::string key;   // "smem.banks", "timing.lds.latency", "mma.m16n8k16.f32.f16.interval"
+  std::string unit;  // empty: a plain count
   std::string doc;
-  double min = 0, max = 0; // of numbers (each element of a list)
+  double min = 0, max = 0;  // of numbers (each element of a list)
   std::function<Slot(Machine&)> slot;
   uint32_t since_sm = 0, before_sm = ~0u;  // other machines do not have it and need not give it
 };
@@ -62,4 +62,4 @@ bool timing_reads(std::string_view key);
 /// "42", "1.5", "true", "0, 8192, 16384"
 std::string slot_text(const Slot& slot);
 
-} // namespace tcsim::cfg
+}  // namespace tcsim::cfg

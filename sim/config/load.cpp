@@ -28,7 +28,8 @@ struct Store {
   std::string range() const { return fmt::format("from {} to {}", min, max); }
   bool in_range(double v) const { return v >= min && v <= max; }
 
-  template <class Int> std::string integer(Int* to) const {
+  template <class Int>
+  std::string integer(Int* to) const {
     const auto* v = std::get_if<int64_t>(&value);
     if (v == nullptr || !in_range(static_cast<double>(*v))) return "an integer " + range();
     *to = static_cast<Int>(*v);
@@ -58,9 +59,7 @@ struct Store {
   }
   std::string operator()(std::vector<uint32_t>* to) const {
     const auto* v = std::get_if<std::vector<int64_t>>(&value);
-    const bool good = v != nullptr && !v->empty() && std::all_of(v->begin(), v->end(), [&](int64_t i) {
-                        return in_range(static_cast<double>(i));
-                      });
+    const bool good = v != nullptr && !v->empty() && std::all_of(v->begin(), v->end(), [&](int64_t i) { return in_range(static_cast<double>(i)); });
     if (!good) return "a list of integers " + range();
     to->clear();
     for (int64_t i : *v) to->push_back(static_cast<uint32_t>(i));
@@ -68,7 +67,8 @@ struct Store {
   }
 };
 
-template <class T> std::optional<T> parse_all(std::string_view text) {
+template <class T>
+std::optional<T> parse_all(std::string_view text) {
   T value{};
   const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (failed != std::errc{} || end != text.data() + text.size()) return std::nullopt;
@@ -104,7 +104,7 @@ std::string plain_key(const std::string& key) {
 }
 
 class Loader {
-public:
+ public:
   explicit Loader(Diagnostics& diags) : diags_(diags) {}
 
   std::optional<Machine> load(RawMachine raw, const std::vector<std::pair<std::string, std::string>>& set) {
@@ -113,7 +113,7 @@ public:
     machine_.path = raw.path;
     machine_.description = raw.description;
     raw = with_bases(std::move(raw));
-    if (diags_.error_count() != before) return std::nullopt; // missing values would only repeat it
+    if (diags_.error_count() != before) return std::nullopt;  // missing values would only repeat it
     collect_known(raw);
     apply_set(raw, set);
     for (const Field& field : fields()) fill(field, raw, field.key);
@@ -125,7 +125,7 @@ public:
     return std::move(machine_);
   }
 
-private:
+ private:
   /// Values of the base under those of the file. A row that the file defines replaces the base's same_as and
   /// the reverse. What another chip's value is worth here is an assumption, and its matrix rows count only if it is not newer:
   /// a chip has the shapes of those before it.
@@ -138,16 +138,13 @@ private:
     Place place = top.base_place;
     while (!base.empty()) {
       if (!seen.insert(base).second) {
-        diags_.error(
-            kKind, place,
-            fmt::format("found base \"{}\", which is derived from this machine, expected another", base));
+        diags_.error(kKind, place, fmt::format("found base \"{}\", which is derived from this machine, expected another", base));
         break;
       }
       auto text = machine_text(base, directory(top.path));
       if (!text) {
         diags_.error(kKind, place,
-                     fmt::format("found unknown base \"{}\", expected a file or one of: {}", base,
-                                 fmt::join(builtin_machines(), ", ")));
+                     fmt::format("found unknown base \"{}\", expected a file or one of: {}", base, fmt::join(builtin_machines(), ", ")));
         break;
       }
       RawMachine lower = read_machine_toml(text->text, text->path, diags_);
@@ -180,9 +177,7 @@ private:
     return sm == nullptr ? std::nullopt : std::optional(*sm);
   }
 
-  static std::string directory(const std::string& path) {
-    return std::filesystem::path(path).parent_path().string();
-  }
+  static std::string directory(const std::string& path) { return std::filesystem::path(path).parent_path().string(); }
 
   void collect_known(const RawMachine& raw) {
     for (const Field& field : fields()) known_.insert(field.key);
@@ -211,10 +206,8 @@ private:
 
   std::string unknown(const std::string& key) const {
     const std::string near = nearest_word(key, known_);
-    return near.empty()
-               ? fmt::format("found unknown key '{}', expected one that 'tcsim arch show' lists", key)
-               : fmt::format("found unknown key '{}', expected '{}' or another that 'tcsim arch show' lists",
-                             key, near);
+    return near.empty() ? fmt::format("found unknown key '{}', expected one that 'tcsim arch show' lists", key)
+                        : fmt::format("found unknown key '{}', expected '{}' or another that 'tcsim arch show' lists", key, near);
   }
 
   void fill_row(const std::string& row, const RawMachine& raw) {
@@ -228,8 +221,7 @@ private:
         if (!seen.insert(from).second || !rows_.contains(alias->second.first)) {
           if (bad_aliases_.insert(from).second) {
             diags_.error(kKind, alias->second.second,
-                         fmt::format("found same_as = \"{}\", expected another mma row that has values",
-                                     alias->second.first));
+                         fmt::format("found same_as = \"{}\", expected another mma row that has values", alias->second.first));
           }
           return;
         }
@@ -248,24 +240,19 @@ private:
       return;
     }
     if (it == raw.values.end()) {
-      diags_.error(kKind, {raw.path, 1, 1},
-                   fmt::format("found no value for {}, expected {{ value = ..., source = \"...\" }} ({})",
-                               key, field.doc));
+      diags_.error(kKind, {raw.path, 1, 1}, fmt::format("found no value for {}, expected {{ value = ..., source = \"...\" }} ({})", key, field.doc));
       return;
     }
     const RawValue& value = it->second;
     const Slot slot = field.slot(machine_);
     const std::string expected = std::visit(Store{value.value, field.min, field.max}, slot);
     if (!expected.empty()) {
-      if (key == field.key)
-        diags_.error(kKind, value.place,
-                     fmt::format("found {} for {}, expected {}", value.shown, key, expected));
+      if (key == field.key) diags_.error(kKind, value.place, fmt::format("found {} for {}, expected {}", value.shown, key, expected));
       return;
     }
-    const bool shared = key != field.key; // counted once, at the row that has the value
-    machine_.provenance.push_back({field.key, slot_text(slot), field.unit,
-                                   shared ? "as " + key.substr(4, key.rfind('.') - 4) : value.source,
-                                   field.doc});
+    const bool shared = key != field.key;  // counted once, at the row that has the value
+    machine_.provenance.push_back(
+        {field.key, slot_text(slot), field.unit, shared ? "as " + key.substr(4, key.rfind('.') - 4) : value.source, field.doc});
     if (!shared && value.source.starts_with("assumed:")) ++machine_.assumed_values;
   }
 
@@ -297,12 +284,11 @@ std::optional<std::string> read_file(const std::string& path) {
   return text.str();
 }
 
-} // namespace
+}  // namespace
 
 std::optional<MachineText> machine_text(const std::string& name_or_path, const std::string& beside) {
   for (const BuiltinMachine& machine : builtin_machine_texts()) {
-    if (machine.name == name_or_path)
-      return MachineText{fmt::format("machines/{}.toml", machine.name), std::string(machine.text)};
+    if (machine.name == name_or_path) return MachineText{fmt::format("machines/{}.toml", machine.name), std::string(machine.text)};
   }
   if (auto text = read_file(name_or_path)) return MachineText{name_or_path, std::move(*text)};
   if (beside.empty()) return std::nullopt;
@@ -335,8 +321,7 @@ std::string nearest_word(std::string_view key, const std::set<std::string>& know
   return best;
 }
 
-std::optional<Machine> load_machine_text(std::string_view text, const std::string& path,
-                                         const std::vector<std::pair<std::string, std::string>>& set,
+std::optional<Machine> load_machine_text(std::string_view text, const std::string& path, const std::vector<std::pair<std::string, std::string>>& set,
                                          Diagnostics& diags) {
   const uint32_t before = diags.error_count();
   RawMachine raw = read_machine_toml(text, path, diags);
@@ -345,14 +330,12 @@ std::optional<Machine> load_machine_text(std::string_view text, const std::strin
   return diags.error_count() == before ? std::move(machine) : std::nullopt;
 }
 
-std::optional<Machine> load_machine(const std::string& name_or_path,
-                                    const std::vector<std::pair<std::string, std::string>>& set,
+std::optional<Machine> load_machine(const std::string& name_or_path, const std::vector<std::pair<std::string, std::string>>& set,
                                     Diagnostics& diags) {
   const auto text = machine_text(name_or_path, "");
   if (!text) {
     diags.error(kKind, {name_or_path, 0, 0},
-                fmt::format("found no such machine, expected a machine file or one of: {}",
-                            fmt::join(builtin_machines(), ", ")));
+                fmt::format("found no such machine, expected a machine file or one of: {}", fmt::join(builtin_machines(), ", ")));
     return std::nullopt;
   }
   return load_machine_text(text->text, text->path, set, diags);
@@ -364,4 +347,4 @@ std::vector<std::string> builtin_machines() {
   return names;
 }
 
-} // namespace tcsim::cfg
+}  // namespace tcsim::cfg

@@ -19,11 +19,10 @@ struct MachineText {
 std::optional<MachineText> machine_text(const std::string& name_or_path, const std::string& beside);
 
 /// Loads from text; `path` is what messages call it.
-std::optional<Machine> load_machine_text(std::string_view text, const std::string& path,
-                                         const std::vector<std::pair<std::string, std::string>>& set,
+std::optional<Machine> load_machine_text(std::string_view text, const std::string& path, const std::vector<std::pair<std::string, std::string>>& set,
                                          Diagnostics& diags);
 
 /// The known word nearest to what was written, for "did you mean"; "" when nothing is near.
 std::string nearest_word(std::string_view written, const std::set<std::string>& known);
 
-} // namespace tcsim::cfg
+}  // namespace tcsim::cfg

@@ -75,7 +75,7 @@ TEST(Machines, TensorPeaksAreTheChips) {
   EXPECT_EQ(rate(v100, "m8n8k4.f32.f16", 4 * 2 * 8 * 8 * 4), 1024);
   EXPECT_EQ(rate(v100, "m16n16k16.f16.f16", 2 * k16), 1024);
   EXPECT_EQ(rate(load("b200"), "m16n8k16.f32.f16", k16), 2048);  // mma.sync at the A100's rate
-  const Machine rtx5090 = load("rtx5090");  // 2407 MHz, 170 SMs: 419 TFLOPS f16 with f16 accumulation, 1676 of FP4
+  const Machine rtx5090 = load("rtx5090");                       // 2407 MHz, 170 SMs: 419 TFLOPS f16 with f16 accumulation, 1676 of FP4
   EXPECT_EQ(rate(rtx5090, "m16n8k16.f16.f16", k16), 1024);
   EXPECT_EQ(rate(rtx5090, "m16n8k32.f32.e4m3", k32), 1024);
   EXPECT_EQ(rate(rtx5090, "m16n8k64.f32.mxf4", 2 * k32), 4096);
@@ -89,11 +89,11 @@ TEST(Machines, TensorPeaksAreTheChips) {
 }
 
 TEST(Machines, RowsFollowTheGeneration) {
-  EXPECT_FALSE(load("t4").mma.contains("m16n8k16.f32.f16"));          // sm_80
-  EXPECT_FALSE(load("a100").mma.contains("m16n8k32.f32.e4m3"));       // sm_89
-  EXPECT_FALSE(load("a100").mma.contains("m16n8k16.f64.f64"));        // sm_90
-  EXPECT_EQ(load("rtx4090").mma.at("m16n8k32.f32.e4m3").helpers, 0u); // native
-  EXPECT_GT(load("h200").mma.at("m16n8k32.f32.e4m3").helpers, 0u);    // emulated by f16
+  EXPECT_FALSE(load("t4").mma.contains("m16n8k16.f32.f16"));           // sm_80
+  EXPECT_FALSE(load("a100").mma.contains("m16n8k32.f32.e4m3"));        // sm_89
+  EXPECT_FALSE(load("a100").mma.contains("m16n8k16.f64.f64"));         // sm_90
+  EXPECT_EQ(load("rtx4090").mma.at("m16n8k32.f32.e4m3").helpers, 0u);  // native
+  EXPECT_GT(load("h200").mma.at("m16n8k32.f32.e4m3").helpers, 0u);     // emulated by f16
   EXPECT_EQ(load("h200").mma.at("m16n8k32.f32.e4m3").instructions, 2u);
 }
 
@@ -116,5 +116,5 @@ TEST(Machines, EveryTimingClassHasItsRow) {
   }
 }
 
-} // namespace
-} // namespace tcsim::cfg
+}  // namespace
+}  // namespace tcsim::cfg

@@ -10,11 +10,10 @@
 namespace tcsim::cfg {
 namespace {
 
-constexpr std::array<std::string_view, 5> kSourcePrefixes = {
-    "doc:", "paper:", "measured:", "fitted:", "assumed:"};
+constexpr std::array<std::string_view, 5> kSourcePrefixes = {"doc:", "paper:", "measured:", "fitted:", "assumed:"};
 
 class Reader {
-public:
+ public:
   Reader(const std::string& path, Diagnostics& diags) : path_(path), diags_(diags) { out_.path = path; }
 
   RawMachine read(const toml::table& root) {
@@ -29,27 +28,19 @@ public:
     return std::move(out_);
   }
 
-private:
+ private:
   Place place(const toml::source_region& region) const {
     return {path_, static_cast<uint32_t>(region.begin.line), static_cast<uint32_t>(region.begin.column)};
   }
-  void error(Place place, std::string text) {
-    diags_.error("machine-file", std::move(place), std::move(text));
-  }
+  void error(Place place, std::string text) { diags_.error("machine-file", std::move(place), std::move(text)); }
 
   void read_top(const toml::key& key, const toml::node& node) {
-    std::string* to = key == "name"          ? &out_.name
-                      : key == "description" ? &out_.description
-                      : key == "base"        ? &out_.base
-                                             : nullptr;
+    std::string* to = key == "name" ? &out_.name : key == "description" ? &out_.description : key == "base" ? &out_.base : nullptr;
     if (to == nullptr) {
-      return error(
-          place(key.source()),
-          fmt::format("found unknown key '{}', expected name, description, base or a section", key.str()));
+      return error(place(key.source()), fmt::format("found unknown key '{}', expected name, description, base or a section", key.str()));
     }
     const auto* text = node.as_string();
-    if (text == nullptr)
-      return error(place(node.source()), fmt::format("found {}, expected a string", describe(node)));
+    if (text == nullptr) return error(place(node.source()), fmt::format("found {}, expected a string", describe(node)));
     *to = text->get();
     if (to == &out_.base) out_.base_place = place(node.source());
   }
@@ -63,8 +54,7 @@ private:
       } else if (const toml::table* row = node.as_table()) {
         read_row(section, std::string(key.str()), *row);
       } else {
-        error(place(node.source()),
-              fmt::format("found {}, expected a table of values for {}", describe(node), path));
+        error(place(node.source()), fmt::format("found {}, expected a table of values for {}", describe(node), path));
       }
     }
   }
@@ -75,8 +65,7 @@ private:
         if (const auto* text = node.as_string()) {
           out_.same_as[row] = {text->get(), place(node.source())};
         } else {
-          error(place(node.source()),
-                fmt::format("found {}, expected the name of an mma row", describe(node)));
+          error(place(node.source()), fmt::format("found {}, expected the name of an mma row", describe(node)));
         }
         continue;
       }
@@ -88,13 +77,11 @@ private:
     const Place where = place(node.source());
     const toml::table* table = node.as_table();
     if (table == nullptr || !table->contains("value")) {
-      return error(where, fmt::format("found {} for {}, expected {{ value = ..., source = \"...\" }}",
-                                      describe(node), path));
+      return error(where, fmt::format("found {} for {}, expected {{ value = ..., source = \"...\" }}", describe(node), path));
     }
     for (auto&& [key, unused] : *table) {
       if (key != "value" && key != "source") {
-        error(place(key.source()),
-              fmt::format("found unknown key '{}' in {}, expected value and source", key.str(), path));
+        error(place(key.source()), fmt::format("found unknown key '{}' in {}, expected value and source", key.str(), path));
       }
     }
     const toml::node& value = *table->get("value");
@@ -155,7 +142,7 @@ private:
   RawMachine out_;
 };
 
-} // namespace
+}  // namespace
 
 RawMachine read_machine_toml(std::string_view text, const std::string& path, Diagnostics& diags) {
   if (const auto stray = find_stray_byte(text, path)) {
@@ -169,12 +156,11 @@ RawMachine read_machine_toml(std::string_view text, const std::string& path, Dia
     return Reader(path, diags).read(root);
   } catch (const toml::parse_error& e) {
     const auto& at = e.source().begin;
-    diags.error("syntax", {path, static_cast<uint32_t>(at.line), static_cast<uint32_t>(at.column)},
-                std::string(e.description()));
+    diags.error("syntax", {path, static_cast<uint32_t>(at.line), static_cast<uint32_t>(at.column)}, std::string(e.description()));
   }
   RawMachine failed;
   failed.path = path;
   return failed;
 }
 
-} // namespace tcsim::cfg
+}  // namespace tcsim::cfg

@@ -16,9 +16,7 @@ struct Style {
   std::string bold(std::string_view text) const { return wrap("1", text); }
   std::string dim(std::string_view text) const { return wrap("2", text); }
   std::string warn(std::string_view text) const { return wrap("33", text); }
-  std::string wrap(const char* code, std::string_view text) const {
-    return on ? fmt::format("\x1b[{}m{}\x1b[0m", code, text) : std::string(text);
-  }
+  std::string wrap(const char* code, std::string_view text) const { return on ? fmt::format("\x1b[{}m{}\x1b[0m", code, text) : std::string(text); }
 };
 
 std::string section_of(const std::string& key) { return key.substr(0, key.find('.')); }
@@ -49,8 +47,7 @@ std::string plain_section(const Values& values, const Style& style) {
   for (const auto* v : values) {
     const std::string amount = v->unit.empty() ? v->value : v->value + " " + v->unit;
     const std::string mark = is_assumed(v->source) ? style.warn("?") : " ";
-    out += fmt::format("{} {:<{}}  {}  {}\n", mark, last_of(v->key), width,
-                       style.bold(fmt::format("{:<16}", amount)), v->doc);
+    out += fmt::format("{} {:<{}}  {}  {}\n", mark, last_of(v->key), width, style.bold(fmt::format("{:<16}", amount)), v->doc);
     out += fmt::format("  {:<{}}  {}\n", "", width, style.dim(v->source));
   }
   return out;
@@ -68,36 +65,28 @@ std::string row_section(const std::string& section, const Values& values, const 
   std::string out;
   for (const std::string& row : order) {
     const Values& in_row = rows[row];
-    const bool assumed =
-        std::any_of(in_row.begin(), in_row.end(), [](const auto* v) { return is_assumed(v->source); });
+    const bool assumed = std::any_of(in_row.begin(), in_row.end(), [](const auto* v) { return is_assumed(v->source); });
     std::string numbers;
-    std::vector<std::pair<std::string, std::string>> by_source; // source, names
+    std::vector<std::pair<std::string, std::string>> by_source;  // source, names
     for (const auto* v : in_row) {
       numbers += fmt::format("{}{} {}", numbers.empty() ? "" : ", ", last_of(v->key), v->value);
-      const auto it = std::find_if(by_source.begin(), by_source.end(),
-                                   [&](const auto& s) { return s.first == v->source; });
-      if (it == by_source.end())
-        by_source.emplace_back(v->source, last_of(v->key));
-      else
-        it->second += ", " + last_of(v->key);
+      const auto it = std::find_if(by_source.begin(), by_source.end(), [&](const auto& s) { return s.first == v->source; });
+      if (it == by_source.end()) by_source.emplace_back(v->source, last_of(v->key));
+      else it->second += ", " + last_of(v->key);
     }
     std::string what;
     if (section == "timing") what = in_row.front()->doc.substr(0, in_row.front()->doc.find(':'));
-    out += fmt::format("{} {} {}  {}\n", assumed ? style.warn("?") : " ",
-                       style.bold(fmt::format("{:<22}", row)), numbers, style.dim(what));
+    out += fmt::format("{} {} {}  {}\n", assumed ? style.warn("?") : " ", style.bold(fmt::format("{:<22}", row)), numbers, style.dim(what));
     for (const auto& [source, names] : by_source) {
-      out += by_source.size() == 1 ? fmt::format("    {}\n", style.dim(source))
-                                   : fmt::format("    {}\n", style.dim(names + ": " + source));
+      out += by_source.size() == 1 ? fmt::format("    {}\n", style.dim(source)) : fmt::format("    {}\n", style.dim(names + ": " + source));
     }
   }
   return out;
 }
 
-std::string cell(const Machine::Provenance* v) {
-  return v == nullptr ? "-" : fmt::format("{}{}", v->value, is_assumed(v->source) ? " ?" : "");
-}
+std::string cell(const Machine::Provenance* v) { return v == nullptr ? "-" : fmt::format("{}{}", v->value, is_assumed(v->source) ? " ?" : ""); }
 
-} // namespace
+}  // namespace
 
 std::string list_machines() {
   std::string out;
@@ -108,9 +97,8 @@ std::string list_machines() {
       out += fmt::format("{:<10} cannot be loaded: {}\n", name, diags.all().front().str());
       continue;
     }
-    out += fmt::format("{:<10} sm_{:<4} {:>3} SMs  {:>6} MHz  {:>3} of {} values assumed  {}\n", m->name,
-                       m->chip.sm, m->chip.sms, m->chip.clock_mhz, m->assumed_values, m->provenance.size(),
-                       m->description);
+    out += fmt::format("{:<10} sm_{:<4} {:>3} SMs  {:>6} MHz  {:>3} of {} values assumed  {}\n", m->name, m->chip.sm, m->chip.sms, m->chip.clock_mhz,
+                       m->assumed_values, m->provenance.size(), m->description);
   }
   return out;
 }
@@ -118,18 +106,15 @@ std::string list_machines() {
 std::string show_machine(const Machine& machine, const ShowOptions& options) {
   const Style style{options.colour};
   std::string out = fmt::format("{}: {}\n", style.bold(machine.name), machine.description);
-  out += fmt::format("{} values, {} assumed (marked ?), from {}\n", machine.provenance.size(),
-                     machine.assumed_values, machine.path);
-  for (const auto& [key, value] : machine.overrides)
-    out += fmt::format("set on the command line: {} = {}\n", key, value);
+  out += fmt::format("{} values, {} assumed (marked ?), from {}\n", machine.provenance.size(), machine.assumed_values, machine.path);
+  for (const auto& [key, value] : machine.overrides) out += fmt::format("set on the command line: {} = {}\n", key, value);
   for (const Section& section : sections()) {
     Values values;
     for (const auto& v : machine.provenance) {
       if (section_of(v.key) == section.name && v.key.starts_with(options.only)) values.push_back(&v);
     }
     if (values.empty()) continue;
-    out += fmt::format("\n{} {}\n", style.bold(fmt::format("[{}]", section.name)),
-                       section_doc(std::string(section.name)));
+    out += fmt::format("\n{} {}\n", style.bold(fmt::format("[{}]", section.name)), section_doc(std::string(section.name)));
     const std::string name(section.name);
     out += has_rows(name) ? row_section(name, values, style) : plain_section(values, style);
   }
@@ -156,32 +141,28 @@ std::string diff_machines(const Machine& a, const Machine& b, const ShowOptions&
   for (const std::string& key : order) {
     const auto* va = in_a.contains(key) ? in_a[key] : nullptr;
     const auto* vb = in_b.contains(key) ? in_b[key] : nullptr;
-    if (!key.starts_with(options.only) || (va != nullptr && vb != nullptr && va->value == vb->value))
-      continue;
+    if (!key.starts_with(options.only) || (va != nullptr && vb != nullptr && va->value == vb->value)) continue;
     lines.push_back({key, cell(va), cell(vb), va != nullptr ? va->unit : vb->unit});
     key_width = std::max(key_width, key.size());
     a_width = std::max(a_width, lines.back().a.size());
     b_width = std::max(b_width, lines.back().b.size());
   }
-  std::string out =
-      style.bold(fmt::format("{:<{}}  {:<{}}  {:<{}}", "key", key_width, a.name, a_width, b.name, b_width)) +
-      "  unit\n";
+  std::string out = style.bold(fmt::format("{:<{}}  {:<{}}  {:<{}}", "key", key_width, a.name, a_width, b.name, b_width)) + "  unit\n";
   for (const Line& line : lines) {
-    out += fmt::format("{:<{}}  {:<{}}  {:<{}}  {}\n", line.key, key_width, line.a, a_width, line.b, b_width,
-                       line.unit);
+    out += fmt::format("{:<{}}  {:<{}}  {:<{}}  {}\n", line.key, key_width, line.a, a_width, line.b, b_width, line.unit);
   }
   out += fmt::format("{} of {} values differ ('?': assumed)\n", lines.size(), order.size());
   return out;
 }
 
 std::string describe_fields() {
-  std::string out = "# Machine file reference\n\nEvery value is `{ value = ..., source = \"doc: | paper: | "
-                    "measured: | fitted: | assumed: ...\" }`.\n";
+  std::string out =
+      "# Machine file reference\n\nEvery value is `{ value = ..., source = \"doc: | paper: | "
+      "measured: | fitted: | assumed: ...\" }`.\n";
   const auto table = [&](const std::vector<Field>& rows) {
     out += "\n| key | unit | range | meaning |\n| --- | --- | --- | --- |\n";
     for (const Field& f : rows) {
-      out += fmt::format("| `{}` | {} | {} | {} |\n", f.key, f.unit,
-                         f.max > f.min ? fmt::format("{} to {}", f.min, f.max) : "", f.doc);
+      out += fmt::format("| `{}` | {} | {} | {} |\n", f.key, f.unit, f.max > f.min ? fmt::format("{} to {}", f.min, f.max) : "", f.doc);
     }
   };
   for (const Section& section : sections()) {
@@ -195,4 +176,4 @@ std::string describe_fields() {
   return out;
 }
 
-} // namespace tcsim::cfg
+}  // namespace tcsim::cfg

@@ -7,8 +7,8 @@
 namespace tcsim::cfg {
 
 struct ShowOptions {
-  bool colour = false; // ANSI colours
-  std::string only;    // show only keys that begin with this ("smem", "timing.lds"); empty: all
+  bool colour = false;  // ANSI colours
+  std::string only;     // show only keys that begin with this ("smem", "timing.lds"); empty: all
 };
 
 /// One line a built-in machine: name, compute capability, SMs, clock, assumed values, description.
@@ -24,4 +24,4 @@ std::string diff_machines(const Machine& a, const Machine& b, const ShowOptions&
 /// Reference page: every key with unit, range and meaning.
 std::string describe_fields();
 
-} // namespace tcsim::cfg
+}  // namespace tcsim::cfg

@@ -13,10 +13,9 @@ Machine small(const std::string& name, const std::string& banks, const std::stri
   m.name = name;
   m.path = name + ".toml";
   m.description = "made by hand";
-  m.provenance = {
-      {"smem.banks", banks, "", source, "shared-memory banks"},
-      {"timing.lds.latency", "23", "cycles", "measured:x.json", "load from shared memory: issue to use"},
-      {"timing.lds.interval", "4", "cycles", "assumed:a guess", "load from shared memory: pipe"}};
+  m.provenance = {{"smem.banks", banks, "", source, "shared-memory banks"},
+                  {"timing.lds.latency", "23", "cycles", "measured:x.json", "load from shared memory: issue to use"},
+                  {"timing.lds.interval", "4", "cycles", "assumed:a guess", "load from shared memory: pipe"}};
   m.assumed_values = 1;
   return m;
 }
@@ -64,5 +63,5 @@ TEST(DescribeFields, NamesEveryField) {
   EXPECT_NE(text.find("`mma.SHAPE.D.A.latency_b`"), std::string::npos);
 }
 
-} // namespace
-} // namespace tcsim::cfg
+}  // namespace
+}  // namespace tcsim::cfg

@@ -27,7 +27,10 @@ class EventWheel {
  public:
   static constexpr uint32_t kSpan = 4096;  // cycles that the ring covers
 
-  EventWheel() { heads_.fill(kNone); tails_.fill(kNone); }
+  EventWheel() {
+    heads_.fill(kNone);
+    tails_.fill(kNone);
+  }
 
   void add(Cycle cycle, Event event) {
     TC_DCHECK(cycle >= base_, "event at {} before {}", cycle, base_);
@@ -64,8 +67,15 @@ class EventWheel {
 
  private:
   static constexpr uint32_t kNone = ~0u;
-  struct Node { Event event; uint32_t next; };
-  struct Far { Cycle cycle; uint64_t sequence; Event event; };
+  struct Node {
+    Event event;
+    uint32_t next;
+  };
+  struct Far {
+    Cycle cycle;
+    uint64_t sequence;
+    Event event;
+  };
   static bool later(const Far& a, const Far& b) { return a.cycle != b.cycle ? a.cycle > b.cycle : a.sequence > b.sequence; }
 
   void link(Cycle cycle, const Event& event) {
@@ -78,7 +88,8 @@ class EventWheel {
     }
     pool_[node] = {event, kNone};
     const uint32_t index = cycle % kSpan;
-    if (tails_[index] == kNone) heads_[index] = node; else pool_[tails_[index]].next = node;
+    if (tails_[index] == kNone) heads_[index] = node;
+    else pool_[tails_[index]].next = node;
     tails_[index] = node;
     occupied_[index / 64] |= 1ull << index % 64;
   }

@@ -31,13 +31,16 @@ MmaArithmetic tcgen05_arithmetic(const isa::Inst& inst) {
 /// false: not a matrix product.
 bool arithmetic_of(const isa::Inst& inst, MmaArithmetic& m) {
   switch (inst.op) {
-    case Op::mma: case Op::mma_sp: case Op::wmma_mma: {
+    case Op::mma:
+    case Op::mma_sp:
+    case Op::wmma_mma: {
       const isa::MmaDesc& d = static_cast<const isa::MmaPlanFamily*>(inst.plan)->desc();
       m.a = d.a, m.b = d.b, m.accumulator = d.d, m.k = d.shape.k;
       m.sparse = inst.op == Op::mma_sp, m.scaled = d.scale != Type::none;
       return true;
     }
-    case Op::wgmma_mma: case Op::wgmma_mma_sp: {
+    case Op::wgmma_mma:
+    case Op::wgmma_mma_sp: {
       const isa::WgmmaDesc& d = static_cast<const isa::WgmmaInst*>(static_cast<const isa::WgmmaOps*>(inst.plan))->plan.desc();
       m.path = MmaPath::wgmma;
       m.a = d.a, m.b = d.b, m.accumulator = d.d, m.k = d.shape.k, m.sparse = d.sparse;

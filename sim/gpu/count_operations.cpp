@@ -15,7 +15,8 @@ Counter counter_of(Pipe pipe, TimingClass c) {
     case Pipe::xu: return Counter::pipe_xu;
     case Pipe::tensor: return Counter::pipe_tensor;
     case Pipe::uniform: return Counter::pipe_uniform;
-    case Pipe::mio: case Pipe::lsu: return Counter::pipe_lsu;
+    case Pipe::mio:
+    case Pipe::lsu: return Counter::pipe_lsu;
     default: return Counter::count;
   }
 }
@@ -49,7 +50,9 @@ Counter tensor_counter(isa::Type a) {
 }  // namespace
 
 void count_operations(const LoweredProgram& program, const std::vector<OpStats>& ops, CounterBlock& counters) {
-  const auto add = [&](Counter counter, uint64_t n) { if (counter != Counter::count) counters[counter] += n; };
+  const auto add = [&](Counter counter, uint64_t n) {
+    if (counter != Counter::count) counters[counter] += n;
+  };
   for (size_t i = 0; i < ops.size(); ++i) {
     const MachineOp& op = program.ops[i];
     const Pipe pipe = pipe_of(op.timing);

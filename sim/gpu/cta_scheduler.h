@@ -15,8 +15,12 @@ class CtaScheduler {
  public:
   /// ctas: how many of the grid's CTAs to run, in launch order; 0: all.
   CtaScheduler(const isa::LaunchInfo& launch, const cfg::Machine& machine, uint64_t ctas = 0)
-      : info_(launch), total_(ctas == 0 ? launch.grid.count() : std::min(ctas, launch.grid.count())), size_(static_cast<uint32_t>(launch.cluster.count())), launch_(machine.launch),
-        cluster_cycles_(machine.cluster.launch_cycles), gpc_sms_(machine.chip.gpc_sms) {
+      : info_(launch),
+        total_(ctas == 0 ? launch.grid.count() : std::min(ctas, launch.grid.count())),
+        size_(static_cast<uint32_t>(launch.cluster.count())),
+        launch_(machine.launch),
+        cluster_cycles_(machine.cluster.launch_cycles),
+        gpc_sms_(machine.chip.gpc_sms) {
     TC_CHECK(total_ % size_ == 0, "a sample of CTAs is whole clusters");
   }
 

@@ -74,8 +74,9 @@ class SmPool {
 bool is_asynchronous(const isa::Kernel& kernel) {
   return std::any_of(kernel.insts.begin(), kernel.insts.end(), [](const isa::Inst& inst) {
     using O = isa::Op;
-    return (inst.op >= O::cp_async_mbarrier_arrive && inst.op <= O::red_async) || (inst.op >= O::mbarrier_init && inst.op <= O::mbarrier_pending_count) ||
-           inst.op == O::barrier_cluster_arrive || inst.op == O::barrier_cluster_wait || inst.op == O::mapa || inst.op == O::setmaxnreg || inst.op >= O::wgmma_mma;
+    return (inst.op >= O::cp_async_mbarrier_arrive && inst.op <= O::red_async) ||
+           (inst.op >= O::mbarrier_init && inst.op <= O::mbarrier_pending_count) || inst.op == O::barrier_cluster_arrive ||
+           inst.op == O::barrier_cluster_wait || inst.op == O::mapa || inst.op == O::setmaxnreg || inst.op >= O::wgmma_mma;
   });
 }
 
@@ -129,7 +130,8 @@ void exchange(std::vector<std::unique_ptr<Sm>>& sms, MemorySystem& memory, std::
     all.insert(all.end(), sm->outbox.begin(), sm->outbox.end());
     sm->outbox.clear();
   }
-  std::stable_sort(all.begin(), all.end(), [](const MemRequest& a, const MemRequest& b) { return a.cycle != b.cycle ? a.cycle < b.cycle : a.sm < b.sm; });
+  std::stable_sort(all.begin(), all.end(),
+                   [](const MemRequest& a, const MemRequest& b) { return a.cycle != b.cycle ? a.cycle < b.cycle : a.sm < b.sm; });
   for (const MemRequest& request : all) {
     const Cycle at = memory.serve(request);
     sms[request.sm]->respond(request.id, at);

@@ -18,8 +18,11 @@ double scalar_flops(const isa::Inst& inst, uint64_t threads) {
   if (!isa::is_float(inst.type)) return 0;
   const double lanes = inst.type == isa::Type::f16x2 || inst.type == isa::Type::bf16x2 || inst.type == isa::Type::f32x2 ? 2 : 1;
   switch (inst.op) {
-    case isa::Op::fma: case isa::Op::mad_lo: return 2 * lanes * static_cast<double>(threads);
-    case isa::Op::add: case isa::Op::sub: case isa::Op::mul_lo: return lanes * static_cast<double>(threads);
+    case isa::Op::fma:
+    case isa::Op::mad_lo: return 2 * lanes * static_cast<double>(threads);
+    case isa::Op::add:
+    case isa::Op::sub:
+    case isa::Op::mul_lo: return lanes * static_cast<double>(threads);
     default: return 0;
   }
 }
@@ -27,7 +30,9 @@ double scalar_flops(const isa::Inst& inst, uint64_t threads) {
 constexpr double kWarpsOfGroup = 4;
 
 bool is_wgmma(const isa::Inst& inst) { return inst.op == isa::Op::wgmma_mma || inst.op == isa::Op::wgmma_mma_sp; }
-bool is_matrix(const isa::Inst& inst) { return inst.op == isa::Op::mma || inst.op == isa::Op::mma_sp || inst.op == isa::Op::wmma_mma || is_wgmma(inst); }
+bool is_matrix(const isa::Inst& inst) {
+  return inst.op == isa::Op::mma || inst.op == isa::Op::mma_sp || inst.op == isa::Op::wmma_mma || is_wgmma(inst);
+}
 
 /// Operations of one warp's execution: the four warps of a wgmma share its.
 double warp_operations(const isa::Inst& inst) { return operations_of(inst.timing_key) / (is_wgmma(inst) ? kWarpsOfGroup : 1); }
@@ -40,7 +45,8 @@ double peak_of(const isa::Inst& main, const LoweredProgram& program, const isa::
   }
   double cycles = 0;  // of a sub-core's tensor pipe for one execution
   for (const MachineOp& op : program.ops)
-    if (op.timing == isa::TimingClass::mma && op.inst == static_cast<uint32_t>(&main - kernel.insts.data())) cycles += static_cast<double>(program.mma_rows[op.mma_row]->interval) / op.mma_steps;
+    if (op.timing == isa::TimingClass::mma && op.inst == static_cast<uint32_t>(&main - kernel.insts.data()))
+      cycles += static_cast<double>(program.mma_rows[op.mma_row]->interval) / op.mma_steps;
   return cycles > 0 ? operations_of(main.timing_key) / cycles * m.limits.subcores : 0;
 }
 
@@ -88,7 +94,9 @@ void find_roofs(const SimResult& r, const isa::Kernel& kernel, const cfg::Machin
 }
 
 /// Empty without debug information, and for what the compiler says is of no line (.loc F 0 0).
-std::string source_only(const isa::Module& module, const isa::Inst& inst) { return inst.loc.file == 0 || inst.loc.line == 0 ? std::string() : module.source_of(inst); }
+std::string source_only(const isa::Module& module, const isa::Inst& inst) {
+  return inst.loc.file == 0 || inst.loc.line == 0 ? std::string() : module.source_of(inst);
+}
 
 void add_mbarriers(const SimResult& r, const isa::Module& module, const isa::Kernel& kernel, Report& report) {
   for (const auto& [offset, stats] : r.mbarriers) {
@@ -120,7 +128,8 @@ double operations_of(const char* timing_key) {
   unsigned m = 0, n = 0, k = 0;
   if (std::sscanf(timing_key, "m%un%uk%u", &m, &n, &k) != 3) return 0;
   // Volta's mma: each of the warp's four quad pairs computes a product of its own (PTX ISA, "mma.m8n8k4").
-  const double products = std::string_view(timing_key).starts_with("m8n8k4.") && std::string_view(timing_key).find("f64") == std::string_view::npos ? 4 : 1;
+  const double products =
+      std::string_view(timing_key).starts_with("m8n8k4.") && std::string_view(timing_key).find("f64") == std::string_view::npos ? 4 : 1;
   return 2.0 * m * n * k * products;
 }
 

@@ -23,8 +23,8 @@ uint32_t shared_bytes(const isa::Kernel& kernel, uint32_t dynamic_bytes) {
   return dynamic_bytes == 0 ? kernel.shared_static_bytes : std::max(kernel.dynamic_shared_offset, kernel.shared_static_bytes) + dynamic_bytes;
 }
 
-Occupancy compute_occupancy(const isa::Kernel& kernel, const isa::LaunchInfo& launch, uint32_t registers_per_thread,
-                            const cfg::Machine& machine, const Place& place, Diagnostics& diags) {
+Occupancy compute_occupancy(const isa::Kernel& kernel, const isa::LaunchInfo& launch, uint32_t registers_per_thread, const cfg::Machine& machine,
+                            const Place& place, Diagnostics& diags) {
   const cfg::SmLimits& limits = machine.limits;
   Occupancy o;
   const uint64_t threads = launch.block.count();
@@ -39,7 +39,8 @@ Occupancy compute_occupancy(const isa::Kernel& kernel, const isa::LaunchInfo& la
   if (registers_per_thread > round_up(limits.max_registers_per_thread, limits.register_unit / isa::kLanes))
     error(fmt::format("{} registers per thread > {}", registers_per_thread, limits.max_registers_per_thread));
   if (asked > limits.smem_per_cta_bytes)
-    error(fmt::format("smem {} > {} B ({} static + {} dynamic)", asked, limits.smem_per_cta_bytes, kernel.shared_static_bytes, launch.dynamic_smem_bytes));
+    error(fmt::format("smem {} > {} B ({} static + {} dynamic)", asked, limits.smem_per_cta_bytes, kernel.shared_static_bytes,
+                      launch.dynamic_smem_bytes));
   if (diags.has_errors()) return o;
 
   // Registers are given to warps in units, and each sub-core has its share of the file.
@@ -50,7 +51,8 @@ Occupancy compute_occupancy(const isa::Kernel& kernel, const isa::LaunchInfo& la
   o.by_warps = limits.max_warps / o.warps_per_cta;
   o.by_ctas = limits.max_ctas;
   o.by_barriers = limits.max_ctas;
-  const std::pair<uint32_t, const char*> all[] = {{o.by_registers, "registers"}, {o.by_shared, "shared memory"}, {o.by_warps, "warps"}, {o.by_ctas, "CTAs"}};
+  const std::pair<uint32_t, const char*> all[] = {
+      {o.by_registers, "registers"}, {o.by_shared, "shared memory"}, {o.by_warps, "warps"}, {o.by_ctas, "CTAs"}};
   const auto least = *std::min_element(std::begin(all), std::end(all), [](auto& a, auto& b) { return a.first < b.first; });
   o.ctas_per_sm = least.first;
   o.limiter = least.second;

@@ -30,8 +30,9 @@ bool check_target(const isa::Module& module, const cfg::Machine& machine, Diagno
     where = {module.path, inst->line, inst->col};
     text += fmt::format(": '{}' needs sm_{}", inst->text.substr(0, inst->text.find(' ')), inst->def->since.sm);
   }
-  text += sm <= have ? fmt::format(", expected a machine of sm_{}{}: architecture-specific code does not run on others", sm, family ? " or its family" : "")
-                     : fmt::format(", expected a machine of sm_{}{}, or PTX for sm_{}", sm, module.arch_specific ? "" : " or later", have);
+  text += sm <= have
+              ? fmt::format(", expected a machine of sm_{}{}: architecture-specific code does not run on others", sm, family ? " or its family" : "")
+              : fmt::format(", expected a machine of sm_{}{}, or PTX for sm_{}", sm, module.arch_specific ? "" : " or later", have);
   diags.error("target-version", where, std::move(text));
   return false;
 }

@@ -12,8 +12,10 @@ namespace {
 /// The diagnostic, or "" when the module may run.
 std::string check(const std::string& version, const std::string& target, const std::string& machine, const std::string& body) {
   Diagnostics diags;
-  const std::string ptx = fmt::format(".version {}\n.target {}\n.address_size 64\n.visible .entry k()\n{{\n.reg .b32 %r<9>;\n.reg .b64 %d<9>;\n"
-                                      ".shared .align 16 .b8 s[64];\n{}\nret;\n}}\n", version, target, body);
+  const std::string ptx = fmt::format(
+      ".version {}\n.target {}\n.address_size 64\n.visible .entry k()\n{{\n.reg .b32 %r<9>;\n.reg .b64 %d<9>;\n"
+      ".shared .align 16 .b8 s[64];\n{}\nret;\n}}\n",
+      version, target, body);
   const auto module = isa::load_module("k.ptx", ptx, diags);
   const auto chip = cfg::load_machine(machine, {}, diags);
   EXPECT_TRUE(module && chip && !diags.has_errors()) << (diags.all().empty() ? "" : diags.all()[0].str());

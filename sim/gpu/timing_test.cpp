@@ -26,11 +26,12 @@ struct Body {
 };
 
 std::string kernel_text(const Body& body, int copies) {
-  std::string text = ".version 8.0\n.target sm_80\n.address_size 64\n.extern .shared .align 16 .b8 smem[];\n"
-                     ".visible .entry k(.param .u64 k_param_0, .param .u32 k_param_1)\n{\n"
-                     ".reg .pred %p<4>; .reg .b32 %r<900>; .reg .f32 %f<900>; .reg .b64 %rd<20>; .reg .f64 %fd<9>;\n"
-                     "ld.param.u64 %rd1, [k_param_0]; cvta.to.global.u64 %rd2, %rd1; ld.param.u32 %r1, [k_param_1];\n"
-                     "mov.u32 %r2, %tid.x; mov.u32 %r3, smem;\n";
+  std::string text =
+      ".version 8.0\n.target sm_80\n.address_size 64\n.extern .shared .align 16 .b8 smem[];\n"
+      ".visible .entry k(.param .u64 k_param_0, .param .u32 k_param_1)\n{\n"
+      ".reg .pred %p<4>; .reg .b32 %r<900>; .reg .f32 %f<900>; .reg .b64 %rd<20>; .reg .f64 %fd<9>;\n"
+      "ld.param.u64 %rd1, [k_param_0]; cvta.to.global.u64 %rd2, %rd1; ld.param.u32 %r1, [k_param_1];\n"
+      "mov.u32 %r2, %tid.x; mov.u32 %r3, smem;\n";
   text += body.setup;
   for (int i = 0; i < copies; ++i) text += fmt::format(fmt::runtime(body.step), i) + "\n";
   // Everything that a body may compute is used, so that nothing is removed.
@@ -61,24 +62,27 @@ Cycle cycles(const Body& body, int copies, const cfg::Machine& m) {
 }
 
 /// Cycles that 64 more copies cost, per copy.
-double slope(const Body& body, const cfg::Machine& m = machine()) {
-  return static_cast<double>(cycles(body, 128, m) - cycles(body, 64, m)) / 64;
-}
+double slope(const Body& body, const cfg::Machine& m = machine()) { return static_cast<double>(cycles(body, 128, m) - cycles(body, 64, m)) / 64; }
 
-const std::string kFloats = "mov.f32 %f10, 0f3f800000; mov.f32 %f11, 0f3f800000; mov.f32 %f12, 0f3f800000; mov.f32 %f13, 0f3f800000;\n"
-                            "cvt.rn.f32.u32 %f1, %r1; mov.u32 %r10, %r1; mov.u32 %r11, %r1; mov.u32 %r12, %r1;\n";
+const std::string kFloats =
+    "mov.f32 %f10, 0f3f800000; mov.f32 %f11, 0f3f800000; mov.f32 %f12, 0f3f800000; mov.f32 %f13, 0f3f800000;\n"
+    "cvt.rn.f32.u32 %f1, %r1; mov.u32 %r10, %r1; mov.u32 %r11, %r1; mov.u32 %r12, %r1;\n";
 const std::string kMma = kFloats + "mov.b32 %r20, 0; mov.b32 %r21, 0; mov.b32 %r22, 0; mov.b32 %r23, 0; mov.b32 %r24, 0; mov.b32 %r25, 0;\n";
 
 TEST(Timing, DependentFma) { EXPECT_EQ(slope({kFloats, "fma.rn.f32 %f10, %f10, %f1, %f1;"}), 4); }
 TEST(Timing, IndependentFmaIsOneACycle) {
-  EXPECT_EQ(slope({kFloats, "fma.rn.f32 %f10, %f10, %f1, %f1; fma.rn.f32 %f11, %f11, %f1, %f1; fma.rn.f32 %f12, %f12, %f1, %f1; fma.rn.f32 %f13, %f13, %f1, %f1;"}), 4);
+  EXPECT_EQ(
+      slope({kFloats,
+             "fma.rn.f32 %f10, %f10, %f1, %f1; fma.rn.f32 %f11, %f11, %f1, %f1; fma.rn.f32 %f12, %f12, %f1, %f1; fma.rn.f32 %f13, %f13, %f1, %f1;"}),
+      4);
 }
 TEST(Timing, IntegerAddIsHalfRate) {
   // ALU takes one warp instruction in two cycles: three independent chains of latency 4 need 6 cycles a round.
   EXPECT_EQ(slope({kFloats, "max.s32 %r10, %r10, %r2; min.u32 %r11, %r11, %r2; min.s32 %r12, %r12, %r2;"}), 6);
 }
 
-const char* const kHmma = "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {{%f10,%f11,%f12,%f13}}, {{%r20,%r21,%r22,%r23}}, {{%r24,%r25}}, {{%f10,%f11,%f12,%f13}};";
+const char* const kHmma =
+    "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {{%f10,%f11,%f12,%f13}}, {{%r20,%r21,%r22,%r23}}, {{%r24,%r25}}, {{%f10,%f11,%f12,%f13}};";
 TEST(Timing, DependentMma) { EXPECT_EQ(slope({kMma, kHmma}), 24); }
 TEST(Timing, IndependentMmaRunsAtTheInterval) {
   std::string setup = kMma, step;
@@ -103,13 +107,16 @@ TEST(Timing, FourWarpsHaveFourTensorCores) {
 }
 
 // Shared memory: a chain of loads whose address is the loaded value (memory holds zeros, so the address stays).
-const std::string kZero = kFloats + "mov.b32 %r30, 0; mad.lo.s32 %r31, %r2, 4, %r3; st.shared.u32 [%r31], %r30; st.shared.u32 [%r31+128], %r30; bar.sync 0;\n";
+const std::string kZero =
+    kFloats + "mov.b32 %r30, 0; mad.lo.s32 %r31, %r2, 4, %r3; st.shared.u32 [%r31], %r30; st.shared.u32 [%r31+128], %r30; bar.sync 0;\n";
 TEST(Timing, SharedLoadChain) {
   EXPECT_EQ(slope({kZero + "mov.b32 %r10, %r31;\n", "ld.shared.u32 %r11, [%r10]; add.s32 %r10, %r11, %r31;", 32, 8192}), 23 + 4);
 }
 TEST(Timing, SharedLoadConflictsAddTwoCyclesAWavefront) {
   for (const auto& [stride, ways] : {std::pair{4, 1}, {8, 2}, {16, 4}, {128, 32}}) {
-    const std::string setup = kFloats + fmt::format("mad.lo.s32 %r31, %r2, {}, %r3; mov.b32 %r30, 0; st.shared.u32 [%r31], %r30; mov.b32 %r10, %r31; bar.sync 0;\n", stride);
+    const std::string setup =
+        kFloats +
+        fmt::format("mad.lo.s32 %r31, %r2, {}, %r3; mov.b32 %r30, 0; st.shared.u32 [%r31], %r30; mov.b32 %r10, %r31; bar.sync 0;\n", stride);
     EXPECT_EQ(slope({setup, "ld.shared.u32 %r11, [%r10]; add.s32 %r10, %r11, %r31;", 32, 8192}), 23 + 2 * (ways - 1) + 4) << ways << "-way";
   }
 }
@@ -117,7 +124,9 @@ TEST(Timing, LdmatrixThroughputIsOneWavefrontACycle) {
   // 16 warps x 8 instructions x 4 wavefronts = 512 cycles of the SM's banks a round; four warps a sub-core hide the latency.
   const std::string setup = kZero + "and.b32 %r32, %r2, 31; mad.lo.s32 %r33, %r32, 16, %r3;\n";
   std::string step;
-  for (int i = 0; i < 8; ++i) step += fmt::format("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {{{{%r{},%r{},%r{},%r{}}}}}, [%r33+{}];\n", 40 + i * 4, 41 + i * 4, 42 + i * 4, 43 + i * 4, i * 512);
+  for (int i = 0; i < 8; ++i)
+    step += fmt::format("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {{{{%r{},%r{},%r{},%r{}}}}}, [%r33+{}];\n", 40 + i * 4, 41 + i * 4, 42 + i * 4,
+                        43 + i * 4, i * 512);
   for (int i = 0; i < 8; ++i) step += fmt::format("max.u32 %r10, %r10, %r{};\n", 40 + i * 4);
   EXPECT_NEAR(slope({setup, step, 512, 8192}), 512, 10);
 }
@@ -160,7 +169,8 @@ TEST(Timing, SameInputSameCyclesForAnyThreads) {
 TEST(Timing, StallsSumToActiveWarpCycles) {
   Diagnostics diags;
   const auto m = machine();
-  const auto module = isa::load_module("k.ptx", kernel_text({kZero, "ld.shared.u32 %r11, [%r31]; add.s32 %r10, %r10, %r11; bar.sync 0;", 128, 8192}, 50), diags);
+  const auto module =
+      isa::load_module("k.ptx", kernel_text({kZero, "ld.shared.u32 %r11, [%r31]; add.s32 %r10, %r10, %r11; bar.sync 0;", 128, 8192}, 50), diags);
   isa::GlobalMemory memory;
   const uint64_t out = memory.allocate("out", 1 << 20);
   isa::LaunchInfo launch;

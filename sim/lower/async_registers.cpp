@@ -99,7 +99,8 @@ void add_async_registers(Function& fn) {
       const Inst& inst = insts[i];
       if (writes_later(inst)) flying.add(fn, inst);
       if (inst.op != Op::wgmma_wait && !waits_for_all(inst)) continue;
-      if (inst.op == Op::wgmma_wait) fn.accumulators = std::max(fn.accumulators, static_cast<int32_t>(std::count(flying.d.begin(), flying.d.end(), 1)));
+      if (inst.op == Op::wgmma_wait)
+        fn.accumulators = std::max(fn.accumulators, static_cast<int32_t>(std::count(flying.d.begin(), flying.d.end(), 1)));
       add_missing(fn.insts[i].defs, flying.d);
       add_missing(fn.insts[i].uses, flying.d);
       add_missing(fn.insts[i].uses, flying.a);

@@ -12,7 +12,11 @@ constexpr int8_t kUnknown = -1;
 /// Operations whose three operands pass the banks at issue; memory and matrix operations read over several cycles.
 bool reads_at_issue(TimingClass timing) {
   switch (timing) {
-    case TimingClass::alu: case TimingClass::isetp: case TimingClass::imad: case TimingClass::imad_wide: case TimingClass::fma:
+    case TimingClass::alu:
+    case TimingClass::isetp:
+    case TimingClass::imad:
+    case TimingClass::imad_wide:
+    case TimingClass::fma:
     case TimingClass::half: return true;
     default: return false;
   }

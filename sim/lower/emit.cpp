@@ -12,9 +12,18 @@ namespace {
 /// Instructions whose effect the warp or the SM handles at the end of a step: nothing may run after them in it.
 bool is_control(const Inst& inst) {
   switch (inst.op) {
-    case Op::bra: case Op::brx: case Op::exit: case Op::ret: case Op::bar_sync: case Op::bar_arrive: case Op::bar_red:
-    case Op::cp_async_commit: case Op::cp_async_wait: case Op::cp_async_mbarrier_arrive: case Op::nanosleep: case Op::trap:
-      return true;
+    case Op::bra:
+    case Op::brx:
+    case Op::exit:
+    case Op::ret:
+    case Op::bar_sync:
+    case Op::bar_arrive:
+    case Op::bar_red:
+    case Op::cp_async_commit:
+    case Op::cp_async_wait:
+    case Op::cp_async_mbarrier_arrive:
+    case Op::nanosleep:
+    case Op::trap: return true;
     default: return memory_role(inst).kind == MemoryKind::ordered;
   }
 }
@@ -185,7 +194,8 @@ void Emitter::step(int32_t at, int32_t home) {
   machine_op.tokens = static_cast<uint32_t>(program_.tokens.size());
   std::vector<Token> list;
   const auto add = [&](uint32_t token, size_t from) {
-    if (token != kNoToken && std::find(list.begin() + static_cast<ptrdiff_t>(from), list.end(), token) == list.end()) list.push_back(static_cast<Token>(token));
+    if (token != kNoToken && std::find(list.begin() + static_cast<ptrdiff_t>(from), list.end(), token) == list.end())
+      list.push_back(static_cast<Token>(token));
   };
   const bool orders = op.timing == TimingClass::wgmma_fence || op.timing == TimingClass::wgmma_wait || op.timing == TimingClass::tcgen05_wait;
   for (ValueId id : op.uses) {

@@ -26,23 +26,32 @@ constexpr auto any = Type::none;
 constexpr std::string_view kScaled = "setp:a fma:a,0 mufu:1 fma:2,0";  // denormals are scaled into range and back
 
 constexpr Row kRows[] = {
-    {Op::div, Type::s32, "", "alu:b alu:a alu:b cvt:0 mufu:3 alu:4 cvt:5 alu:6 imad:7,0 wide:6,8 alu:1 wide:9,10 alu:2 imad:11,12,10 "
-                             "setp:13,0 alu:13,14 alu:11,14 setp:15,0 alu:a,b setp:18 alu:16,17 alu:20,19 setp:b alu:21,22"},
-    {Op::rem, Type::s32, "", "alu:b alu:a alu:b cvt:0 mufu:3 alu:4 cvt:5 alu:6 imad:7,0 wide:6,8 alu:1 wide:9,10 imad:11,2,10 "
-                             "setp:12,0 alu:12,13 setp:14,0 alu:14,15 setp:a alu:16,17 setp:b alu:18,19 alu"},
-    {Op::div, Type::u32, "", "cvt:b mufu:0 alu:1 cvt:2 alu:b imad:3,4 wide:3,5 wide:6,a alu:7 imad:8,b,a setp:9,b alu:9,10 alu:7,10 "
-                             "setp:11,b alu:12,13 setp:b alu:14,15 alu:16"},
-    {Op::rem, Type::u32, "", "cvt:b mufu:0 alu:1 cvt:2 alu:b imad:3,4 wide:3,5 wide:6,a alu:7 imad:8,b,a setp:9,b alu:9,10 "
-                             "setp:11,b alu:11,12 setp:b alu:13,14"},
-    {Op::div, Type::s64, "", "alu bra alu*3 setp:a setp:b alu*2 cvt mufu alu cvt wide imad*2 alu wide alu wide imad wide*2 alu*3 wide imad alu*2 "
-                             "imad wide alu*3 wide*2 imad wide*2 alu*3 wide imad alu*2 setp*2 imad alu*4 setp*2 alu*16 setp*2 alu*13 bra"},
-    {Op::rem, Type::s64, "", "alu bra alu*3 setp:a setp:b alu*2 cvt mufu alu cvt wide imad*2 alu wide alu wide imad wide*2 alu*3 wide imad alu*2 "
-                             "imad wide alu*3 wide*2 imad wide*2 alu*3 wide imad alu*2 setp*2 imad alu*4 setp*2 alu*13 setp*2 alu*11 bra"},
-    {Op::div, Type::u64, "", "alu bra alu*2 cvt mufu alu cvt wide imad alu imad wide alu imad wide imad wide*2 alu*2 wide imad alu*2 imad wide "
-                             "imad*2 wide*3 alu*2 wide alu wide*3 alu*2 wide imad*2 setp alu*3 setp imad alu*9 setp*3 alu*9 bra"},
-    {Op::rem, Type::u64, "", "alu bra alu*2 cvt mufu alu cvt wide imad alu imad wide alu*2 imad wide*3 alu*2 wide imad alu*2 imad wide "
-                             "alu*2 wide*3 alu wide alu wide*3 alu*2 wide imad*2 setp alu*2 setp alu*8 setp*3 alu*9 bra"},
-    {Op::div, Type::s16, "", "alu:a alu:b alu:0 cvt:1 cvt:2 setp:3 setp:3 alu:3,5 fma:7 mufu:8 fma:9 fma:10,4 imad:11 cvt:12 alu:13 imad:14,0 imad:15 setp:16 alu*10 bra"},
+    {Op::div, Type::s32, "",
+     "alu:b alu:a alu:b cvt:0 mufu:3 alu:4 cvt:5 alu:6 imad:7,0 wide:6,8 alu:1 wide:9,10 alu:2 imad:11,12,10 "
+     "setp:13,0 alu:13,14 alu:11,14 setp:15,0 alu:a,b setp:18 alu:16,17 alu:20,19 setp:b alu:21,22"},
+    {Op::rem, Type::s32, "",
+     "alu:b alu:a alu:b cvt:0 mufu:3 alu:4 cvt:5 alu:6 imad:7,0 wide:6,8 alu:1 wide:9,10 imad:11,2,10 "
+     "setp:12,0 alu:12,13 setp:14,0 alu:14,15 setp:a alu:16,17 setp:b alu:18,19 alu"},
+    {Op::div, Type::u32, "",
+     "cvt:b mufu:0 alu:1 cvt:2 alu:b imad:3,4 wide:3,5 wide:6,a alu:7 imad:8,b,a setp:9,b alu:9,10 alu:7,10 "
+     "setp:11,b alu:12,13 setp:b alu:14,15 alu:16"},
+    {Op::rem, Type::u32, "",
+     "cvt:b mufu:0 alu:1 cvt:2 alu:b imad:3,4 wide:3,5 wide:6,a alu:7 imad:8,b,a setp:9,b alu:9,10 "
+     "setp:11,b alu:11,12 setp:b alu:13,14"},
+    {Op::div, Type::s64, "",
+     "alu bra alu*3 setp:a setp:b alu*2 cvt mufu alu cvt wide imad*2 alu wide alu wide imad wide*2 alu*3 wide imad alu*2 "
+     "imad wide alu*3 wide*2 imad wide*2 alu*3 wide imad alu*2 setp*2 imad alu*4 setp*2 alu*16 setp*2 alu*13 bra"},
+    {Op::rem, Type::s64, "",
+     "alu bra alu*3 setp:a setp:b alu*2 cvt mufu alu cvt wide imad*2 alu wide alu wide imad wide*2 alu*3 wide imad alu*2 "
+     "imad wide alu*3 wide*2 imad wide*2 alu*3 wide imad alu*2 setp*2 imad alu*4 setp*2 alu*13 setp*2 alu*11 bra"},
+    {Op::div, Type::u64, "",
+     "alu bra alu*2 cvt mufu alu cvt wide imad alu imad wide alu imad wide imad wide*2 alu*2 wide imad alu*2 imad wide "
+     "imad*2 wide*3 alu*2 wide alu wide*3 alu*2 wide imad*2 setp alu*3 setp imad alu*9 setp*3 alu*9 bra"},
+    {Op::rem, Type::u64, "",
+     "alu bra alu*2 cvt mufu alu cvt wide imad alu imad wide alu*2 imad wide*3 alu*2 wide imad alu*2 imad wide "
+     "alu*2 wide*3 alu wide alu wide*3 alu*2 wide imad*2 setp alu*2 setp alu*8 setp*3 alu*9 bra"},
+    {Op::div, Type::s16, "",
+     "alu:a alu:b alu:0 cvt:1 cvt:2 setp:3 setp:3 alu:3,5 fma:7 mufu:8 fma:9 fma:10,4 imad:11 cvt:12 alu:13 imad:14,0 imad:15 setp:16 alu*10 bra"},
     {Op::div, Type::u16, "", "alu:a alu:b cvt:0 cvt:1 setp:3 alu:3,4 fma:5 mufu:6 fma:7 fma:8,2 cvt:9 imad:10 setp:11 alu*6 bra"},
     {Op::abs, Type::s64, "", "alu:a setp:a alu:a alu:a,1 alu:2,1"},
     {Op::abs, Type::s32, "", "alu:a"},
@@ -73,9 +82,11 @@ constexpr Row kRows[] = {
     {Op::tanh, Type::f16x2, "", "mufu:a mufu:a alu:0,1"},
     {Op::ex2, Type::bf16x2, "", "alu:a alu:a mufu:0 mufu:1 pack:2,3"},
     {Op::tanh, Type::bf16x2, "", "alu:a alu:a mufu:0 mufu:1 pack:2,3"},
-    {Op::div, Type::f64, "", "alu:a nop:b mufu:b setp:a f64:2,b f64:4 f64:2,5 f64:6,b f64:6,7 f64:8,a f64:9,a,b f64:8,10,9! fma:11 setp:12 bra:13 nop:14"},
+    {Op::div, Type::f64, "",
+     "alu:a nop:b mufu:b setp:a f64:2,b f64:4 f64:2,5 f64:6,b f64:6,7 f64:8,a f64:9,a,b f64:8,10,9! fma:11 setp:12 bra:13 nop:14"},
     {Op::rcp, Type::f64, "", "nop:a mufu:a alu:a setp:a f64:1,a f64:4 f64:1,5 f64:6,a f64:6,7! bra:3 nop:9"},
-    {Op::sqrt, Type::f64, "", "alu:a nop:a mufu:a alu:a setp:a f64:2 f64:5,a f64:6 f64:2,6 f64:7,8 f64:9,a alu:9 alu:9 f64:10,a f64:13,11! bra:4 nop:15"},
+    {Op::sqrt, Type::f64, "",
+     "alu:a nop:a mufu:a alu:a setp:a f64:2 f64:5,a f64:6 f64:2,6 f64:7,8 f64:9,a alu:9 alu:9 f64:10,a f64:13,11! bra:4 nop:15"},
     {Op::rsqrt, Type::f64, "", "alu:a nop:a mufu:a alu:a setp:a f64:2 f64:5,a f64:6 f64:2,6 f64:7,8! bra:4 nop:10"},
     {Op::min, Type::f64, "", "f64:a,b alu:a,b,0 alu:a,b,0 alu:1,2"},
     {Op::max, Type::f64, "", "f64:a,b alu:a,b,0 alu:a,b,0 alu:1,2"},
@@ -88,11 +99,21 @@ constexpr Row kRows[] = {
 };
 
 TimingClass class_named(std::string_view name, const Inst& inst) {
-  constexpr std::array<std::pair<std::string_view, TimingClass>, 15> kNames{{
-      {"alu", TimingClass::alu}, {"imad", TimingClass::imad}, {"wide", TimingClass::imad_wide}, {"setp", TimingClass::isetp},
-      {"cvt", TimingClass::cvt}, {"mufu", TimingClass::mufu}, {"fma", TimingClass::fma}, {"f64", TimingClass::fp64},
-      {"bra", TimingClass::branch}, {"half", TimingClass::half}, {"nop", TimingClass::nop}, {"popc", TimingClass::popc},
-      {"pack", TimingClass::cvt_pack}, {"redux", TimingClass::redux}, {"bar", TimingClass::bar}}};
+  constexpr std::array<std::pair<std::string_view, TimingClass>, 15> kNames{{{"alu", TimingClass::alu},
+                                                                             {"imad", TimingClass::imad},
+                                                                             {"wide", TimingClass::imad_wide},
+                                                                             {"setp", TimingClass::isetp},
+                                                                             {"cvt", TimingClass::cvt},
+                                                                             {"mufu", TimingClass::mufu},
+                                                                             {"fma", TimingClass::fma},
+                                                                             {"f64", TimingClass::fp64},
+                                                                             {"bra", TimingClass::branch},
+                                                                             {"half", TimingClass::half},
+                                                                             {"nop", TimingClass::nop},
+                                                                             {"popc", TimingClass::popc},
+                                                                             {"pack", TimingClass::cvt_pack},
+                                                                             {"redux", TimingClass::redux},
+                                                                             {"bar", TimingClass::bar}}};
   for (const auto& [text, timing] : kNames)
     if (text == name) return timing;
   return inst.timing;  // membar, depbar: what the instruction itself is

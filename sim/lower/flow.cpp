@@ -64,7 +64,10 @@ void Function::find_dead_code() {
   std::vector<int32_t> work;
   std::vector<uint8_t> wanted(reg_count, 0);
   for (size_t i = 0; i < insts.size(); ++i)
-    if (has_side_effect(kernel.insts[i])) { insts[i].live = true; work.push_back(static_cast<int32_t>(i)); }
+    if (has_side_effect(kernel.insts[i])) {
+      insts[i].live = true;
+      work.push_back(static_cast<int32_t>(i));
+    }
   while (!work.empty()) {
     const int32_t i = work.back();
     work.pop_back();
@@ -72,7 +75,10 @@ void Function::find_dead_code() {
       if (wanted[reg]) continue;
       wanted[reg] = 1;
       for (int32_t d : defs[reg])
-        if (!insts[d].live) { insts[d].live = true; work.push_back(d); }
+        if (!insts[d].live) {
+          insts[d].live = true;
+          work.push_back(d);
+        }
     }
   }
   for (size_t i = 0; i < insts.size(); ++i)
@@ -180,9 +186,23 @@ namespace {
 
 bool uniform_datapath_op(Op op) {
   switch (op) {
-    case Op::add: case Op::sub: case Op::mul_lo: case Op::mad_lo: case Op::shl: case Op::shr: case Op::and_: case Op::or_:
-    case Op::xor_: case Op::not_: case Op::selp: case Op::setp: case Op::mov: case Op::lop3: case Op::min: case Op::max: case Op::bfe:
-      return true;
+    case Op::add:
+    case Op::sub:
+    case Op::mul_lo:
+    case Op::mad_lo:
+    case Op::shl:
+    case Op::shr:
+    case Op::and_:
+    case Op::or_:
+    case Op::xor_:
+    case Op::not_:
+    case Op::selp:
+    case Op::setp:
+    case Op::mov:
+    case Op::lop3:
+    case Op::min:
+    case Op::max:
+    case Op::bfe: return true;
     default: return false;
   }
 }
@@ -190,7 +210,14 @@ bool uniform_datapath_op(Op op) {
 /// 64-bit operations that descriptors of wgmma are made with.
 bool uniform_wide_op(const Inst& inst) {
   switch (inst.op) {
-    case Op::add: case Op::sub: case Op::and_: case Op::or_: case Op::xor_: case Op::shl: case Op::shr: case Op::mov: return true;
+    case Op::add:
+    case Op::sub:
+    case Op::and_:
+    case Op::or_:
+    case Op::xor_:
+    case Op::shl:
+    case Op::shr:
+    case Op::mov: return true;
     case Op::cvt: return isa::bits(inst.type2) == 32 && !isa::is_float(inst.type2);
     default: return false;
   }
@@ -213,8 +240,16 @@ std::vector<uint8_t> equal_in_all_lanes(Function& fn) {
     const MemoryRole role = memory_role(inst);
     if (role.kind != MemoryKind::none) return true;
     switch (inst.op) {
-      case Op::shfl: case Op::match: case Op::mma: case Op::mma_sp: case Op::wmma_mma: case Op::elect: case Op::movmatrix: case Op::wgmma_mma:
-      case Op::wgmma_mma_sp: case Op::tcgen05_ld: return true;
+      case Op::shfl:
+      case Op::match:
+      case Op::mma:
+      case Op::mma_sp:
+      case Op::wmma_mma:
+      case Op::elect:
+      case Op::movmatrix:
+      case Op::wgmma_mma:
+      case Op::wgmma_mma_sp:
+      case Op::tcgen05_ld: return true;
       default: break;
     }
     if (fn.blocks[fn.block_of(i)].divergent) return true;
@@ -225,7 +260,10 @@ std::vector<uint8_t> equal_in_all_lanes(Function& fn) {
     for (size_t i = 0; i < fn.insts.size(); ++i) {
       if (!fn.insts[i].live || !varies(static_cast<int32_t>(i))) continue;
       for (int32_t reg : fn.insts[i].defs)
-        if (same[reg]) { same[reg] = 0; changed = true; }
+        if (same[reg]) {
+          same[reg] = 0;
+          changed = true;
+        }
     }
   }
   return same;
@@ -283,15 +321,16 @@ void find_uniform(Function& fn) {
       bool keep = std::all_of(fn.def_list[reg].begin(), fn.def_list[reg].end(), fits);
       // Branches and vector selects need their predicate in a vector predicate register.
       if (keep && reg >= static_cast<int32_t>(fn.kernel.slot_count))
-        keep = std::all_of(users[reg].begin(), users[reg].end(), [&](int32_t i) {
-          return fn.inst(i).op == Op::selp && !fn.insts[i].defs.empty() && uniform[fn.insts[i].defs[0]];
-        });
+        keep = std::all_of(users[reg].begin(), users[reg].end(),
+                           [&](int32_t i) { return fn.inst(i).op == Op::selp && !fn.insts[i].defs.empty() && uniform[fn.insts[i].defs[0]]; });
       // 64 bits are worth it for descriptors only.
       if (keep && fn.reg_words[reg] == 2)
-        keep = std::all_of(users[reg].begin(), users[reg].end(), [&](int32_t i) {
-          return is_wgmma(fn.inst(i).op) || (!fn.insts[i].defs.empty() && uniform[fn.insts[i].defs[0]]);
-        });
-      if (!keep) { uniform[reg] = 0; changed = true; }
+        keep = std::all_of(users[reg].begin(), users[reg].end(),
+                           [&](int32_t i) { return is_wgmma(fn.inst(i).op) || (!fn.insts[i].defs.empty() && uniform[fn.insts[i].defs[0]]); });
+      if (!keep) {
+        uniform[reg] = 0;
+        changed = true;
+      }
     }
   }
   for (Value& value : fn.values)

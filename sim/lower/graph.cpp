@@ -130,7 +130,12 @@ class Builder {
 
   // --- memory ---------------------------------------------------------------------------------------------------------
 
-  struct Access { int32_t node; MemoryRole role; Location where; bool shared_load; };
+  struct Access {
+    int32_t node;
+    MemoryRole role;
+    Location where;
+    bool shared_load;
+  };
 
   Location location(int32_t i, const Inst& inst) {
     const Operand* operand = nullptr;
@@ -206,9 +211,9 @@ class Builder {
       const bool both_load = reads_only && before.role.kind == MemoryKind::load;
       const bool keep = (role.is_volatile && before.role.is_volatile) || both_copies;
       // A copy reads global memory and writes shared memory; two spaces never overlap.
-      const bool conflict = !both_load && ((role.shared && before.role.shared && !(reads_only && before.role.kind == MemoryKind::load)) ||
-                                           (role.global && before.role.global && !only_reads_global(role, before.role)) ||
-                                           (role.local && before.role.local));
+      const bool conflict =
+          !both_load && ((role.shared && before.role.shared && !(reads_only && before.role.kind == MemoryKind::load)) ||
+                         (role.global && before.role.global && !only_reads_global(role, before.role)) || (role.local && before.role.local));
       if (keep || (conflict && !apart(now.where, before.where))) edge(before.node, node, 0);
     }
     if (!reads_only && accesses_.size() > kAliasListLimit) {

@@ -28,11 +28,11 @@ using isa::TimingClass;
 using ValueId = int32_t;
 
 struct Value {
-  int32_t reg = -1;     // -1: temporary inside an expansion
-  int32_t def = -1;     // kernel instruction that defines it; -1: several, or set before the kernel starts
-  int32_t op = -1;      // machine operation that produces it; -1: none
-  uint8_t words = 1;    // 32-bit registers that it fills; 0: predicate, uniform register or carry
-  uint16_t reads = 0;   // live PTX instructions that read it (saturates)
+  int32_t reg = -1;           // -1: temporary inside an expansion
+  int32_t def = -1;           // kernel instruction that defines it; -1: several, or set before the kernel starts
+  int32_t op = -1;            // machine operation that produces it; -1: none
+  uint8_t words = 1;          // 32-bit registers that it fills; 0: predicate, uniform register or carry
+  uint16_t reads = 0;         // live PTX instructions that read it (saturates)
   bool leaves_block = false;  // may be read in another block through the register
 };
 
@@ -40,10 +40,10 @@ struct Value {
 struct MOp {
   TimingClass timing = TimingClass::alu;
   uint16_t mma_row = 0;
-  uint8_t mma_steps = 1;        // operations that share the row's interval
+  uint8_t mma_steps = 1;  // operations that share the row's interval
   bool flexible = false;  // ALU or multiply pipe, whichever is free (IADD3 or IMAD.IADD, MOV or IMAD.MOV, SHF or IMAD.SHL)
   bool branch = false;
-  int32_t inst = -1;      // PTX instruction that it is charged to
+  int32_t inst = -1;  // PTX instruction that it is charged to
   int32_t block = 0;
   std::vector<ValueId> uses, defs;
 };
@@ -54,9 +54,9 @@ struct InstInfo {
   Fate fate = Fate::dead;
   bool live = false, selected = false;
   std::vector<int32_t> ops;
-  int32_t home = -1;                                    // index in ops of the one that runs the semantics; -1: the last
-  std::vector<std::pair<ValueId, ValueId>> copies;      // scoreboard copies (to, from)
-  std::vector<int32_t> defs, uses;                      // registers
+  int32_t home = -1;                                // index in ops of the one that runs the semantics; -1: the last
+  std::vector<std::pair<ValueId, ValueId>> copies;  // scoreboard copies (to, from)
+  std::vector<int32_t> defs, uses;                  // registers
 };
 
 struct BlockInfo {
@@ -124,14 +124,14 @@ void find_uniform(Function& fn);
 // Roles of operands (operands.cpp).
 void collect_registers(const Function& fn, const Inst& inst, std::vector<int32_t>& defs, std::vector<int32_t>& uses);
 bool has_side_effect(const Inst& inst);
-bool is_bulk(Op op);                     // handed to the TMA engine
+bool is_bulk(Op op);  // handed to the TMA engine
 inline bool is_tcgen05(Op op) { return op >= Op::tcgen05_alloc && op <= Op::tcgen05_fence; }
 /// The results of these are read behind a wait that blocks the warp until they are there.
 inline bool behind_wait(TimingClass c) {
   return c == TimingClass::wgmma || c == TimingClass::wgmma_wait || c == TimingClass::tcgen05_ld || c == TimingClass::tcgen05_wait;
 }
 inline bool is_wgmma(Op op) { return op == Op::wgmma_mma || op == Op::wgmma_mma_sp; }
-bool reads_clock(const Inst& inst);  // keeps its place among all others
+bool reads_clock(const Inst& inst);                    // keeps its place among all others
 bool has_mod(const Inst& inst, std::string_view mod);  // a modifier, without the dot
 int width_words(const Inst& inst);                     // 2 when the operation's type has 64 bits
 /// First group that holds sources (0 when the instruction has no result).

@@ -26,8 +26,8 @@ std::string one_line(std::string_view text) {
 
 std::string print_listing(const isa::Module& module, const LoweredProgram& program) {
   const isa::Kernel& kernel = *program.kernel;
-  std::string out = fmt::format("// {}: {} operations for {} instructions, {} registers ({} estimated), {} tokens\n", kernel.name,
-                                program.ops.size(), kernel.insts.size(), program.registers, program.registers_estimated, program.token_count);
+  std::string out = fmt::format("// {}: {} operations for {} instructions, {} registers ({} estimated), {} tokens\n", kernel.name, program.ops.size(),
+                                kernel.insts.size(), program.registers, program.registers_estimated, program.token_count);
   size_t block = 0;
   for (size_t s = 0; s < program.ops.size(); ++s) {
     for (; block < program.step_of_block.size() && program.step_of_block[block] == s; ++block)
@@ -36,9 +36,11 @@ std::string print_listing(const isa::Module& module, const LoweredProgram& progr
     std::string copies;
     for (uint32_t c = 0; c < op.copy_count; ++c)
       copies += fmt::format(" t{}:=t{}", program.copies[op.copies + c].to, program.copies[op.copies + c].from);
-    const std::string key = op.timing == isa::TimingClass::mma ? fmt::format("mma {}", kernel.insts[op.inst].timing_key) : std::string(name(op.timing));
+    const std::string key =
+        op.timing == isa::TimingClass::mma ? fmt::format("mma {}", kernel.insts[op.inst].timing_key) : std::string(name(op.timing));
     const std::string banks = op.read_cycles != 0 ? fmt::format(" +{}", op.read_cycles) : "";
-    const std::string head = fmt::format("{:5}  {:<22} {} <- {}{}", s, key + banks, token_list(program.results(op)), token_list(program.sources(op)), copies);
+    const std::string head =
+        fmt::format("{:5}  {:<22} {} <- {}{}", s, key + banks, token_list(program.results(op)), token_list(program.sources(op)), copies);
     std::string ptx;
     for (uint32_t k = program.first[s]; k < program.first[s + 1]; ++k) {
       const isa::Inst& inst = kernel.insts[program.order[k]];

@@ -15,8 +15,8 @@ constexpr int32_t kFewRegisters = 32;
 
 }  // namespace
 
-LoweredProgram lower(const isa::Module& module, const isa::Kernel& kernel, const cfg::Machine& machine,
-                     const LowerOptions& options, Diagnostics& diags) {
+LoweredProgram lower(const isa::Module& module, const isa::Kernel& kernel, const cfg::Machine& machine, const LowerOptions& options,
+                     Diagnostics& diags) {
   using namespace lowering;
   LoweredProgram program;
   Function fn(module, kernel, machine);

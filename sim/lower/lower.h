@@ -24,27 +24,27 @@ struct TokenCopy {
 
 struct MachineOp {
   isa::TimingClass timing = isa::TimingClass::nop;
-  uint8_t mma_steps = 1;         // Volta: so many operations, this one among them, share the row's interval
-  uint16_t mma_row = 0;          // index into LoweredProgram::mma_rows when timing == mma
+  uint8_t mma_steps = 1;  // Volta: so many operations, this one among them, share the row's interval
+  uint16_t mma_row = 0;   // index into LoweredProgram::mma_rows when timing == mma
   uint8_t sources = 0, results = 0;
-  uint8_t read_cycles = 0;       // extra operand-read cycles from register-bank conflicts
-  bool ends_block = false;       // branch, exit
-  uint32_t tokens = 0;           // sources, then results, from LoweredProgram::tokens[tokens]
+  uint8_t read_cycles = 0;  // extra operand-read cycles from register-bank conflicts
+  bool ends_block = false;  // branch, exit
+  uint32_t tokens = 0;      // sources, then results, from LoweredProgram::tokens[tokens]
   uint32_t copies = 0, copy_count = 0;
-  uint32_t inst = 0;             // PTX instruction that the operation is charged to
+  uint32_t inst = 0;  // PTX instruction that the operation is charged to
 };
 
 /// program.order/first: the PTX instructions of each step (may be empty: the 2nd..nth operation of an expansion).
 struct LoweredProgram : isa::Program {
-  std::vector<MachineOp> ops;    // one a step
+  std::vector<MachineOp> ops;  // one a step
   std::vector<Token> tokens;
   std::vector<TokenCopy> copies;
   std::vector<const cfg::MmaTiming*> mma_rows;
-  bool wgmma_serialised = false; // each wgmma waits for its own result (sim/lower/wgmma_pipeline.cpp)
+  bool wgmma_serialised = false;  // each wgmma waits for its own result (sim/lower/wgmma_pipeline.cpp)
   uint32_t token_count = 0;
-  uint32_t registers = 0;        // per thread, as allocated (rounded as the machine does)
+  uint32_t registers = 0;            // per thread, as allocated (rounded as the machine does)
   uint32_t registers_estimated = 0;  // liveness estimate, whatever --regs says
-  uint32_t registers_over = 0;   // registers that the best order found needs beyond the limit (a compiler would spill these)
+  uint32_t registers_over = 0;       // registers that the best order found needs beyond the limit (a compiler would spill these)
 
   std::span<const Token> sources(const MachineOp& op) const { return {tokens.data() + op.tokens, op.sources}; }
   std::span<const Token> results(const MachineOp& op) const { return {tokens.data() + op.tokens + op.sources, op.results}; }
@@ -56,8 +56,8 @@ struct LowerOptions {
 };
 
 /// Errors (a matrix instruction that the machine file has no row for) go to diags as unsupported-instruction.
-LoweredProgram lower(const isa::Module& module, const isa::Kernel& kernel, const cfg::Machine& machine,
-                     const LowerOptions& options, Diagnostics& diags);
+LoweredProgram lower(const isa::Module& module, const isa::Kernel& kernel, const cfg::Machine& machine, const LowerOptions& options,
+                     Diagnostics& diags);
 
 /// The lowered program, one operation a line: step, class, tokens, and the PTX that runs in the step.
 std::string print_listing(const isa::Module& module, const LoweredProgram& program);

@@ -142,7 +142,8 @@ struct Lowered {
 const std::string kWgmma = "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%f1, %f2, %f3, %f4}, ";
 
 TEST(LowerAsync, AccumulatorsKeepTheirSideOfFenceAndWait) {
-  const Lowered k("add.f32 %f1, %f1, %f1;\nwgmma.fence.sync.aligned;\n" + kWgmma + "%rd2, %rd3, %p1, 1, 1, 0, 0;\n"
+  const Lowered k("add.f32 %f1, %f1, %f1;\nwgmma.fence.sync.aligned;\n" + kWgmma +
+                  "%rd2, %rd3, %p1, 1, 1, 0, 0;\n"
                   "wgmma.commit_group.sync.aligned;\nwgmma.wait_group.sync.aligned 0;\nst.global.f32 [%rd1], %f1;\nmul.f32 %f2, %f2, %f3;\n"
                   "st.global.f32 [%rd1+4], %f2;\n");
   EXPECT_LT(k.step_of("add.f32"), k.step_of("wgmma.fence"));
@@ -153,14 +154,16 @@ TEST(LowerAsync, AccumulatorsKeepTheirSideOfFenceAndWait) {
 }
 
 TEST(LowerAsync, RegistersOfAAreNotRewrittenBeforeTheWait) {
-  const Lowered k("wgmma.fence.sync.aligned;\n" + kWgmma + "{%r1, %r2, %r3, %r4}, %rd3, %p1, 1, 1, 0;\n"
+  const Lowered k("wgmma.fence.sync.aligned;\n" + kWgmma +
+                  "{%r1, %r2, %r3, %r4}, %rd3, %p1, 1, 1, 0;\n"
                   "wgmma.commit_group.sync.aligned;\nwgmma.wait_group.sync.aligned 0;\nld.global.b32 %r1, [%rd1+64];\n"
                   "st.global.b32 [%rd1+8], %r1;\nst.global.f32 [%rd1], %f1;\n");
   EXPECT_LT(k.step_of("wgmma.wait_group"), k.step_of("ld.global.b32"));
 }
 
 TEST(LowerAsync, CommitIsAFlagOfTheLastWgmma) {  // HGMMA ..., gsb0
-  const Lowered k("wgmma.fence.sync.aligned;\n" + kWgmma + "%rd2, %rd3, %p1, 1, 1, 0, 0;\n" + kWgmma + "%rd2, %rd3, %p1, 1, 1, 0, 0;\n"
+  const Lowered k("wgmma.fence.sync.aligned;\n" + kWgmma + "%rd2, %rd3, %p1, 1, 1, 0, 0;\n" + kWgmma +
+                  "%rd2, %rd3, %p1, 1, 1, 0, 0;\n"
                   "wgmma.commit_group.sync.aligned;\nwgmma.wait_group.sync.aligned 0;\nst.global.f32 [%rd1], %f1;\n");
   EXPECT_EQ(k.step_of("wgmma.commit_group"), k.step_of("wgmma.mma_async", 1));
   EXPECT_LT(k.step_of("wgmma.mma_async", 0), k.step_of("wgmma.mma_async", 1));

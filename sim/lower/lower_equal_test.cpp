@@ -15,8 +15,8 @@ namespace {
 struct Case {
   std::unique_ptr<isa::Module> module;
   isa::LaunchInfo launch;
-  std::vector<uint64_t> sizes;     // of the buffers whose addresses are the first parameters
-  std::vector<uint32_t> scalars;   // 32-bit parameters after them
+  std::vector<uint64_t> sizes;    // of the buffers whose addresses are the first parameters
+  std::vector<uint32_t> scalars;  // 32-bit parameters after them
 };
 
 const cfg::Machine& h200() {
@@ -97,10 +97,11 @@ class RandomCode {
   explicit RandomCode(uint32_t seed) : random_(seed) {}
 
   std::string kernel(int lines, bool loop) {
-    out_ = ".version 8.5\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 p) {\n"
-           ".reg .b32 %r<12>; .reg .b64 %rd<8>; .reg .f32 %f<8>; .reg .pred %p<5>; .reg .b32 %c; .shared .align 16 .b8 s[16384];\n"
-           "ld.param.u64 %rd7, [p]; mov.u32 %r11, %tid.x; mul.wide.u32 %rd6, %r11, 256; add.s64 %rd7, %rd7, %rd6;\n"
-           "shl.b32 %r11, %r11, 7; mov.u32 %r10, s; add.s32 %r11, %r11, %r10;\n";
+    out_ =
+        ".version 8.5\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 p) {\n"
+        ".reg .b32 %r<12>; .reg .b64 %rd<8>; .reg .f32 %f<8>; .reg .pred %p<5>; .reg .b32 %c; .shared .align 16 .b8 s[16384];\n"
+        "ld.param.u64 %rd7, [p]; mov.u32 %r11, %tid.x; mul.wide.u32 %rd6, %r11, 256; add.s64 %rd7, %rd7, %rd6;\n"
+        "shl.b32 %r11, %r11, 7; mov.u32 %r10, s; add.s32 %r11, %r11, %r10;\n";
     for (int i = 0; i < 10; ++i) line("ld.global.u32 " + r(i) + ", [%rd7+" + std::to_string(4 * i) + "];");
     for (int i = 0; i < 6; ++i) line("ld.global.u64 " + rd(i) + ", [%rd7+" + std::to_string(64 + 8 * i) + "];");
     for (int i = 0; i < 8; ++i) line("ld.global.f32 " + f(i) + ", [%rd7+" + std::to_string(128 + 4 * i) + "];");

@@ -9,8 +9,8 @@
 namespace tcsim::sim {
 namespace {
 
-using ::testing::ElementsAre;
 using isa::TimingClass;
+using ::testing::ElementsAre;
 
 struct Lowered {
   std::unique_ptr<isa::Module> module;
@@ -89,10 +89,10 @@ TEST(LowerRules, DeadCodeGoes) {
 }
 
 TEST(LowerRules, AdditionsFuse) {
-  EXPECT_THAT(body_classes("add.s32 %r10, %r1, %r2; add.s32 %r11, %r10, %r3;", "%r11"), ElementsAre("alu"));           // IADD3
-  EXPECT_THAT(body_classes("shl.b32 %r10, %r1, 4; add.s32 %r11, %r10, %r3;", "%r11"), ElementsAre("alu"));             // LEA
-  EXPECT_THAT(body_classes("mul.lo.s32 %r10, %r1, %r2; add.s32 %r11, %r10, %r3;", "%r11"), ElementsAre("imad"));       // IMAD
-  EXPECT_THAT(body_classes("shr.u32 %r10, %r1, 26; add.s32 %r11, %r10, %r3;", "%r11"), ElementsAre("alu"));            // LEA.HI
+  EXPECT_THAT(body_classes("add.s32 %r10, %r1, %r2; add.s32 %r11, %r10, %r3;", "%r11"), ElementsAre("alu"));      // IADD3
+  EXPECT_THAT(body_classes("shl.b32 %r10, %r1, 4; add.s32 %r11, %r10, %r3;", "%r11"), ElementsAre("alu"));        // LEA
+  EXPECT_THAT(body_classes("mul.lo.s32 %r10, %r1, %r2; add.s32 %r11, %r10, %r3;", "%r11"), ElementsAre("imad"));  // IMAD
+  EXPECT_THAT(body_classes("shr.u32 %r10, %r1, 26; add.s32 %r11, %r10, %r3;", "%r11"), ElementsAre("alu"));       // LEA.HI
   EXPECT_THAT(body_classes("neg.s32 %r10, %r1; add.s32 %r11, %r10, %r3;", "%r11"), ElementsAre("alu"));
   // The sum is wanted as well: two operations.
   EXPECT_THAT(body_classes("add.s32 %r10, %r1, %r2; add.s32 %r11, %r10, %r3;", "%r11 %r10"), ElementsAre("alu", "alu"));
@@ -208,7 +208,8 @@ TEST(LowerTokens, ReadersWaitForTheSourceOfACopy) {
 TEST(LowerTokens, LoopCarriedCopyMovesTheScoreboardEntry) {
   // %r10 of the next round is %r11 of this one: no operation, one entry copied.
   const Lowered a = lower_body(R"(mov.b32 %r10, %r4;
-    LOOP: mad.lo.s32 %r11, %r10, %r1, %r2; setp.lt.s32 %p1, %r11, %r3; mov.b32 %r10, %r11; @%p1 bra LOOP;)", "%r10");
+    LOOP: mad.lo.s32 %r11, %r10, %r1, %r2; setp.lt.s32 %p1, %r11, %r3; mov.b32 %r10, %r11; @%p1 bra LOOP;)",
+                               "%r10");
   uint32_t copies = 0;
   for (const MachineOp& op : a.program.ops) copies += op.copy_count;
   EXPECT_GE(copies, 1u);
@@ -242,7 +243,8 @@ TEST(LowerBanks, OperandsOfOneBankTakeTurns) {
   st.global.f32 [%rd1], %f5; st.global.f32 [%rd1+4], %f6;
   ret;
 }
-)", diags);
+)",
+                                       diags);
   ASSERT_TRUE(module);
   const auto cycles = [&](uint32_t banks, uint32_t ports, uint32_t reuse) {
     cfg::Machine machine = machine_of(80);
@@ -273,7 +275,8 @@ TEST(LowerErrors, MatrixShapeWithoutARow) {
   st.shared.f32 [%r1], %f1;
   ret;
 }
-)", diags);
+)",
+                                       diags);
   ASSERT_TRUE(module);
   lower(*module, module->kernels[0], machine, {}, diags);
   ASSERT_EQ(diags.error_count(), 1u);

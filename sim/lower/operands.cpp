@@ -7,9 +7,14 @@ namespace tcsim::sim::lowering {
 
 bool is_bulk(Op op) {
   switch (op) {
-    case Op::cp_async_bulk: case Op::cp_async_bulk_tensor: case Op::cp_reduce_async_bulk: case Op::cp_reduce_async_bulk_tensor:
-    case Op::cp_async_bulk_prefetch: case Op::cp_async_bulk_prefetch_tensor: case Op::tensormap_replace: case Op::tensormap_cp_fenceproxy:
-      return true;
+    case Op::cp_async_bulk:
+    case Op::cp_async_bulk_tensor:
+    case Op::cp_reduce_async_bulk:
+    case Op::cp_reduce_async_bulk_tensor:
+    case Op::cp_async_bulk_prefetch:
+    case Op::cp_async_bulk_prefetch_tensor:
+    case Op::tensormap_replace:
+    case Op::tensormap_cp_fenceproxy: return true;
     default: return false;
   }
 }
@@ -18,18 +23,52 @@ namespace {
 
 bool no_result(Op op) {
   switch (op) {
-    case Op::st: case Op::red: case Op::prefetch: case Op::prefetchu: case Op::applypriority: case Op::discard:
-    case Op::fence: case Op::membar: case Op::cp_async: case Op::cp_async_commit: case Op::cp_async_wait:
-    case Op::cp_async_mbarrier_arrive: case Op::bar_sync: case Op::bar_arrive: case Op::bar_warp: case Op::mbarrier_init:
-    case Op::mbarrier_inval: case Op::mbarrier_expect_tx: case Op::mbarrier_complete_tx: case Op::griddepcontrol:
-    case Op::nanosleep: case Op::bra: case Op::brx: case Op::call: case Op::ret: case Op::exit: case Op::trap:
-    case Op::brkpt: case Op::pmevent: case Op::label_nop: case Op::stackrestore: case Op::setmaxnreg:
-    case Op::wmma_store: case Op::stmatrix: case Op::fence_proxy: case Op::barrier_cluster_arrive: case Op::barrier_cluster_wait:
-    case Op::st_async: case Op::red_async: case Op::cp_async_bulk_commit: case Op::cp_async_bulk_wait:
-    case Op::wgmma_fence: case Op::wgmma_commit: case Op::wgmma_wait: case Op::clusterlaunchcontrol_try_cancel:
-      return true;
-    default:
-      return is_bulk(op) || (is_tcgen05(op) && op != Op::tcgen05_ld);
+    case Op::st:
+    case Op::red:
+    case Op::prefetch:
+    case Op::prefetchu:
+    case Op::applypriority:
+    case Op::discard:
+    case Op::fence:
+    case Op::membar:
+    case Op::cp_async:
+    case Op::cp_async_commit:
+    case Op::cp_async_wait:
+    case Op::cp_async_mbarrier_arrive:
+    case Op::bar_sync:
+    case Op::bar_arrive:
+    case Op::bar_warp:
+    case Op::mbarrier_init:
+    case Op::mbarrier_inval:
+    case Op::mbarrier_expect_tx:
+    case Op::mbarrier_complete_tx:
+    case Op::griddepcontrol:
+    case Op::nanosleep:
+    case Op::bra:
+    case Op::brx:
+    case Op::call:
+    case Op::ret:
+    case Op::exit:
+    case Op::trap:
+    case Op::brkpt:
+    case Op::pmevent:
+    case Op::label_nop:
+    case Op::stackrestore:
+    case Op::setmaxnreg:
+    case Op::wmma_store:
+    case Op::stmatrix:
+    case Op::fence_proxy:
+    case Op::barrier_cluster_arrive:
+    case Op::barrier_cluster_wait:
+    case Op::st_async:
+    case Op::red_async:
+    case Op::cp_async_bulk_commit:
+    case Op::cp_async_bulk_wait:
+    case Op::wgmma_fence:
+    case Op::wgmma_commit:
+    case Op::wgmma_wait:
+    case Op::clusterlaunchcontrol_try_cancel: return true;
+    default: return is_bulk(op) || (is_tcgen05(op) && op != Op::tcgen05_ld);
   }
 }
 
@@ -74,17 +113,23 @@ void collect_registers(const Function& fn, const Inst& inst, std::vector<int32_t
 }
 
 bool reads_clock(const Inst& inst) {
-  return inst.op == Op::mov && (inst.text.find("%clock") != std::string_view::npos ||
-                                inst.text.find("%globaltimer") != std::string_view::npos);
+  return inst.op == Op::mov && (inst.text.find("%clock") != std::string_view::npos || inst.text.find("%globaltimer") != std::string_view::npos);
 }
 
 bool has_side_effect(const Inst& inst) {
   if (no_result(inst.op) || reads_clock(inst)) return true;
   switch (inst.op) {
-    case Op::atom: case Op::bar_red: case Op::mbarrier_arrive: case Op::mbarrier_arrive_drop: case Op::mbarrier_test_wait:
-    case Op::mbarrier_try_wait: case Op::alloca: case Op::stacksave: case Op::wgmma_mma: case Op::wgmma_mma_sp:
-    case Op::tcgen05_ld:
-      return true;
+    case Op::atom:
+    case Op::bar_red:
+    case Op::mbarrier_arrive:
+    case Op::mbarrier_arrive_drop:
+    case Op::mbarrier_test_wait:
+    case Op::mbarrier_try_wait:
+    case Op::alloca:
+    case Op::stacksave:
+    case Op::wgmma_mma:
+    case Op::wgmma_mma_sp:
+    case Op::tcgen05_ld: return true;
     case Op::ld: return has_mod(inst, "volatile") || has_mod(inst, "acquire");
     default: return false;
   }
@@ -93,20 +138,56 @@ bool has_side_effect(const Inst& inst) {
 MemoryRole memory_role(const Inst& inst) {
   MemoryRole role;
   switch (inst.op) {
-    case Op::ld: case Op::ldu: case Op::ldmatrix: case Op::wmma_load: role.kind = MemoryKind::load; break;
-    case Op::st: case Op::stmatrix: case Op::wmma_store: role.kind = MemoryKind::store; break;
-    case Op::atom: case Op::red: role.kind = MemoryKind::atomic; break;
+    case Op::ld:
+    case Op::ldu:
+    case Op::ldmatrix:
+    case Op::wmma_load: role.kind = MemoryKind::load; break;
+    case Op::st:
+    case Op::stmatrix:
+    case Op::wmma_store: role.kind = MemoryKind::store; break;
+    case Op::atom:
+    case Op::red: role.kind = MemoryKind::atomic; break;
     case Op::cp_async: role.kind = MemoryKind::copy; break;
-    case Op::cp_async_commit: case Op::cp_async_wait: case Op::cp_async_mbarrier_arrive: case Op::fence: case Op::membar:
-    case Op::bar_sync: case Op::bar_arrive: case Op::bar_red: case Op::bar_warp: case Op::mbarrier_init:
-    case Op::mbarrier_inval: case Op::mbarrier_arrive: case Op::mbarrier_arrive_drop: case Op::mbarrier_expect_tx:
-    case Op::mbarrier_complete_tx: case Op::mbarrier_test_wait: case Op::mbarrier_try_wait: case Op::griddepcontrol:
-    case Op::nanosleep: case Op::discard: case Op::applypriority: case Op::pmevent: case Op::setmaxnreg: case Op::trap:
-    case Op::brkpt: case Op::alloca: case Op::stacksave: case Op::stackrestore: case Op::wgmma_mma: case Op::wgmma_mma_sp:
-    case Op::wgmma_fence: case Op::wgmma_commit: case Op::wgmma_wait: case Op::fence_proxy: case Op::barrier_cluster_arrive:
-    case Op::barrier_cluster_wait: case Op::st_async: case Op::red_async: case Op::cp_async_bulk_commit: case Op::cp_async_bulk_wait:
-      role.kind = MemoryKind::ordered;
-      return role;
+    case Op::cp_async_commit:
+    case Op::cp_async_wait:
+    case Op::cp_async_mbarrier_arrive:
+    case Op::fence:
+    case Op::membar:
+    case Op::bar_sync:
+    case Op::bar_arrive:
+    case Op::bar_red:
+    case Op::bar_warp:
+    case Op::mbarrier_init:
+    case Op::mbarrier_inval:
+    case Op::mbarrier_arrive:
+    case Op::mbarrier_arrive_drop:
+    case Op::mbarrier_expect_tx:
+    case Op::mbarrier_complete_tx:
+    case Op::mbarrier_test_wait:
+    case Op::mbarrier_try_wait:
+    case Op::griddepcontrol:
+    case Op::nanosleep:
+    case Op::discard:
+    case Op::applypriority:
+    case Op::pmevent:
+    case Op::setmaxnreg:
+    case Op::trap:
+    case Op::brkpt:
+    case Op::alloca:
+    case Op::stacksave:
+    case Op::stackrestore:
+    case Op::wgmma_mma:
+    case Op::wgmma_mma_sp:
+    case Op::wgmma_fence:
+    case Op::wgmma_commit:
+    case Op::wgmma_wait:
+    case Op::fence_proxy:
+    case Op::barrier_cluster_arrive:
+    case Op::barrier_cluster_wait:
+    case Op::st_async:
+    case Op::red_async:
+    case Op::cp_async_bulk_commit:
+    case Op::cp_async_bulk_wait: role.kind = MemoryKind::ordered; return role;
     default:
       if (is_bulk(inst.op) || is_tcgen05(inst.op) || inst.op == Op::clusterlaunchcontrol_try_cancel) role.kind = MemoryKind::ordered;
       return role;

@@ -30,7 +30,8 @@ inline RunCounts run_program(const isa::Program& program, const isa::LaunchInfo&
   };
   for (uint64_t n = 0; n < ctas; ++n) {
     const isa::Dim3& grid = launch.grid;
-    cta.start(program, launch, global, {static_cast<uint32_t>(n % grid.x), static_cast<uint32_t>(n / grid.x % grid.y), static_cast<uint32_t>(n / grid.x / grid.y)}, 0, true);
+    cta.start(program, launch, global,
+              {static_cast<uint32_t>(n % grid.x), static_cast<uint32_t>(n / grid.x % grid.y), static_cast<uint32_t>(n / grid.x / grid.y)}, 0, true);
     for (bool ran = true; ran;) {
       ran = false;
       for (isa::Warp& warp : cta.warps) {
@@ -54,7 +55,10 @@ inline RunCounts run_program(const isa::Program& program, const isa::LaunchInfo&
             const bool waits = fx.barrier.kind != isa::BarrierRequest::Kind::arrive;
             if (cta.barriers.arrive(fx.barrier, warp.index(), fx.lanes, released, error)) release();
             else if (waits) warp.block();
-            if (!error.empty()) { counts.problem = error; return counts; }
+            if (!error.empty()) {
+              counts.problem = error;
+              return counts;
+            }
           }
           if (warp.live() != live) {
             released.clear();

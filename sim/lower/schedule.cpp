@@ -18,14 +18,36 @@ enum Pipe : uint8_t { alu, multiply, fp64, special, tensor, uniform, shared, mem
 Pipe pipe_of(TimingClass c) {
   using T = TimingClass;
   switch (c) {
-    case T::alu: case T::isetp: case T::cvt_pack: case T::vote: return alu;
-    case T::imad: case T::imad_wide: case T::fma: case T::half: return multiply;
+    case T::alu:
+    case T::isetp:
+    case T::cvt_pack:
+    case T::vote: return alu;
+    case T::imad:
+    case T::imad_wide:
+    case T::fma:
+    case T::half: return multiply;
     case T::fp64: return fp64;
-    case T::mufu: case T::cvt: case T::popc: return special;
+    case T::mufu:
+    case T::cvt:
+    case T::popc: return special;
     case T::mma: return tensor;
-    case T::uniform: case T::redux: return uniform;
-    case T::lds: case T::sts: case T::ldsm: case T::stsm: case T::movm: case T::atoms: case T::shfl: case T::s2r: return shared;
-    case T::ldg: case T::stg: case T::ldl: case T::stl: case T::atomg: case T::red: case T::ldgsts: return memory;
+    case T::uniform:
+    case T::redux: return uniform;
+    case T::lds:
+    case T::sts:
+    case T::ldsm:
+    case T::stsm:
+    case T::movm:
+    case T::atoms:
+    case T::shfl:
+    case T::s2r: return shared;
+    case T::ldg:
+    case T::stg:
+    case T::ldl:
+    case T::stl:
+    case T::atomg:
+    case T::red:
+    case T::ldgsts: return memory;
     default: return none;
   }
 }
@@ -63,9 +85,15 @@ uint32_t planned_interval(const Function& fn, const MOp& op) {
 /// May be issued later than it could, to keep its result out of a register for longer.
 bool can_wait(const Function& fn, const MOp& op, bool loads_too) {
   switch (op.timing) {
-    case TimingClass::alu: case TimingClass::imad: case TimingClass::imad_wide: case TimingClass::isetp: case TimingClass::fma:
-    case TimingClass::half: case TimingClass::cvt_pack: break;
-    case TimingClass::lds: case TimingClass::ldsm:
+    case TimingClass::alu:
+    case TimingClass::imad:
+    case TimingClass::imad_wide:
+    case TimingClass::isetp:
+    case TimingClass::fma:
+    case TimingClass::half:
+    case TimingClass::cvt_pack: break;
+    case TimingClass::lds:
+    case TimingClass::ldsm:
       if (!loads_too) return false;
       break;
     default: return false;
@@ -180,8 +208,14 @@ class Scheduler {
         const bool early = !early_.empty() && early_[n] != 0 && tracker_.current() + delta <= limit_;
         if (early) excess_ = std::max(excess_, tracker_.current() + delta - budget_);
         // Registers that a more urgent operation waits for are not given to a less urgent one.
-        if (delta <= 0 || early || (fallback < 0 && tracker_.current() + delta <= budget_)) { chosen = n; break; }
-        if (fallback < 0 || delta < fallback_delta) { fallback = n; fallback_delta = delta; }
+        if (delta <= 0 || early || (fallback < 0 && tracker_.current() + delta <= budget_)) {
+          chosen = n;
+          break;
+        }
+        if (fallback < 0 || delta < fallback_delta) {
+          fallback = n;
+          fallback_delta = delta;
+        }
       }
       aside.push_back(n);
     }
@@ -252,8 +286,8 @@ class Scheduler {
 namespace {
 
 /// From the issue times of a first pass: operations whose result is not needed yet wait until just before its reader.
-std::vector<uint32_t> hold_times(const Function& fn, const Graph& graph, const std::vector<int32_t>& order,
-                                 const std::vector<uint32_t>& times, bool loads_too) {
+std::vector<uint32_t> hold_times(const Function& fn, const Graph& graph, const std::vector<int32_t>& order, const std::vector<uint32_t>& times,
+                                 bool loads_too) {
   std::vector<uint32_t> until(graph.nodes.size(), 0), issue = times;
   std::unordered_map<ValueId, int32_t> producer;
   for (size_t k = 0; k < order.size(); ++k) {

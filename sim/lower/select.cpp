@@ -30,7 +30,12 @@ const Operand* Selector::copied_operand(int32_t producer) const {
     case Op::cvta: return sources.size() == 1 && sources[0].kind != Operand::Kind::address ? &sources[0] : nullptr;
     case Op::cvt: return plain_cast(inst) ? &sources[0] : nullptr;
     case Op::not_: return inst.type == isa::Type::pred ? &sources[0] : nullptr;  // predicates are negated where they are read
-    case Op::add: case Op::sub: case Op::or_: case Op::xor_: case Op::shl: case Op::shr: {
+    case Op::add:
+    case Op::sub:
+    case Op::or_:
+    case Op::xor_:
+    case Op::shl:
+    case Op::shr: {
       if (isa::is_float(inst.type) || inst.type == isa::Type::pred || inst.group_count < 3 || has_mod(inst, "cc")) return nullptr;
       const Operand& b = inst.operand(2);
       return b.kind == Operand::Kind::constant && b.value == 0 && (fn_.sm < 90 || b.space != isa::Space::shared) ? &sources[0] : nullptr;
@@ -45,8 +50,8 @@ Source Selector::look_through(ValueId id, int32_t user) {
     const Value value = fn_.values[id];
     if (value.reg < 0 || value.def < 0) return {false, 0, id, shared};
     const Inst& producer = fn_.inst(value.def);
-    if (producer.op == Op::ld && producer.space == isa::Space::param && fn_.sm < 90 && producer.guard < 0 &&
-        producer.group(0).size() == 1 && producer.operand(1).slot < 0)
+    if (producer.op == Op::ld && producer.space == isa::Space::param && fn_.sm < 90 && producer.guard < 0 && producer.group(0).size() == 1 &&
+        producer.operand(1).slot < 0)
       return {true, INT64_MIN, -1};  // a constant-bank operand
     const Operand* from = copied_operand(value.def);
     if (from == nullptr) return {false, 0, id, shared};
@@ -223,22 +228,38 @@ void Selector::select(int32_t i) {
   const Inst& inst = fn_.inst(i);
   switch (inst.op) {
     case Op::mov:
-      if (reads_clock(inst)) { emit_result(i, TimingClass::s2r, {}); break; }
+      if (reads_clock(inst)) {
+        emit_result(i, TimingClass::s2r, {});
+        break;
+      }
       if (inst.group(1).size() > 1 || inst.group(0).size() > 1) select_pack(i);
       else if (inst.group(1)[0].kind == Operand::Kind::reg && fn_.special[inst.group(1)[0].slot]) select_special(i);
       else select_copy(i);
       break;
     case Op::cvta: select_copy(i); break;
     case Op::cvt: select_convert(i); break;
-    case Op::selp: case Op::slct: select_select(i); break;
-    case Op::setp: case Op::set: select_compare(i); break;
-    case Op::and_: case Op::or_: case Op::xor_: case Op::not_: case Op::cnot: case Op::lop3: select_logic(i); break;
-    case Op::mma: case Op::mma_sp: case Op::wmma_mma: select_matrix(i); break;
-    case Op::wmma_load: case Op::wmma_store: select_wmma_move(i); break;
+    case Op::selp:
+    case Op::slct: select_select(i); break;
+    case Op::setp:
+    case Op::set: select_compare(i); break;
+    case Op::and_:
+    case Op::or_:
+    case Op::xor_:
+    case Op::not_:
+    case Op::cnot:
+    case Op::lop3: select_logic(i); break;
+    case Op::mma:
+    case Op::mma_sp:
+    case Op::wmma_mma: select_matrix(i); break;
+    case Op::wmma_load:
+    case Op::wmma_store: select_wmma_move(i); break;
     default:
       if (select_async(i)) break;
       if (select_memory(i) || select_expansion(i) || select_float(i) || select_integer(i)) break;
-      if (inst.op == Op::label_nop || inst.op == Op::pmevent) { info.fate = Fate::rider; break; }
+      if (inst.op == Op::label_nop || inst.op == Op::pmevent) {
+        info.fate = Fate::rider;
+        break;
+      }
       emit_result(i, inst.timing == TimingClass::none ? TimingClass::alu : inst.timing, reads(i, first_source(inst)));
   }
   if (info.ops.empty()) info.fate = Fate::rider;

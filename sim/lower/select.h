@@ -12,8 +12,8 @@ namespace tcsim::sim::lowering {
 /// A source operand after copies and constants are looked through.
 struct Source {
   bool constant = false;
-  int64_t value = 0;  // of a constant
-  ValueId id = -1;    // else
+  int64_t value = 0;    // of a constant
+  ValueId id = -1;      // else
   bool shared = false;  // others read it through the same copies
 };
 
@@ -43,40 +43,40 @@ class Selector {
   void select(int32_t i);
 
   // --- making operations
-  int32_t emit(int32_t i, TimingClass timing, Values uses, bool flexible = false);      // defines a temporary
+  int32_t emit(int32_t i, TimingClass timing, Values uses, bool flexible = false);         // defines a temporary
   int32_t emit_result(int32_t i, TimingClass timing, Values uses, bool flexible = false);  // defines the results
   ValueId result_of(int32_t op) const { return fn_.ops[op].defs.empty() ? -1 : fn_.ops[op].defs[0]; }
   ValueId step(int32_t i, TimingClass timing, Values uses, bool flexible = false) { return result_of(emit(i, timing, std::move(uses), flexible)); }
   void finish(int32_t i);
   ValueId result(int32_t i, int k = 0);
-  TimingClass alu(int32_t i) const;  // alu, or uniform when the result lives there
+  TimingClass alu(int32_t i) const;                                          // alu, or uniform when the result lives there
   void pair(int32_t i, TimingClass timing, const Values& uses, bool carry);  // 64 bits: two operations
   bool wide(const Inst& inst) const { return width_words(inst) == 2; }
 
   // --- by chapter
-  void select_copy(int32_t i);                 // select_move.cpp
+  void select_copy(int32_t i);  // select_move.cpp
   void select_pack(int32_t i);
   void select_special(int32_t i);
   void select_convert(int32_t i);
   void select_param(int32_t i);
   void select_select(int32_t i);
-  bool select_integer(int32_t i);              // select_int.cpp
+  bool select_integer(int32_t i);  // select_int.cpp
   void select_add(int32_t i);
   void select_add64(int32_t i);
   void select_uniform_add64(int32_t i);
   void select_multiply(int32_t i);
   void select_shift(int32_t i);
-  void select_compare(int32_t i);              // select_logic.cpp
+  void select_compare(int32_t i);  // select_logic.cpp
   void select_logic(int32_t i);
   void select_predicate_logic(int32_t i);
   bool gather_logic(int32_t i, int32_t user, Values& leaves, bool& has_constant, int depth);
-  bool select_float(int32_t i);                // select_float.cpp
-  bool select_memory(int32_t i);               // select_mem.cpp
+  bool select_float(int32_t i);   // select_float.cpp
+  bool select_memory(int32_t i);  // select_mem.cpp
   void add_address(Values& to, const Operand& operand, int32_t user, bool offset_register);
   bool source_is_shared_symbol(const Operand& operand, int32_t user);
-  void select_matrix(int32_t i);               // select_matrix.cpp
+  void select_matrix(int32_t i);  // select_matrix.cpp
   void select_wmma_move(int32_t i);
-  bool select_async(int32_t i);                // select_async.cpp: wgmma, TMA, mbarriers, clusters
+  bool select_async(int32_t i);  // select_async.cpp: wgmma, TMA, mbarriers, clusters
   void select_wgmma(int32_t i);
   void select_tcgen05(int32_t i);
   void select_tensor_access(int32_t i);
@@ -86,16 +86,16 @@ class Selector {
   void add_in_uniform(Values& to, const Operand& operand, int32_t user);
   void add_uniform_address(Values& to, const Operand& operand, int32_t user);
   void add_tensor_map(Values& to, const Operand& operand, int32_t user);
-  bool select_expansion(int32_t i);            // expand.cpp
+  bool select_expansion(int32_t i);  // expand.cpp
   int32_t add_extra(int32_t block, int32_t inst, TimingClass timing, Values uses);
   void add_prologue();
-  void find_tuples();                          // tuples.cpp
+  void find_tuples();  // tuples.cpp
 
   Function& fn_;
   Diagnostics& diags_;
   std::vector<int32_t> work_;
-  std::vector<uint8_t> scattered_;             // per instruction: groups whose elements must be gathered
-  std::vector<int32_t> open_zero_;             // per block: zero-initialisation with room for a second register
+  std::vector<uint8_t> scattered_;                         // per instruction: groups whose elements must be gathered
+  std::vector<int32_t> open_zero_;                         // per block: zero-initialisation with room for a second register
   std::unordered_map<ValueId, int32_t> moved_to_uniform_;  // value -> its R2UR
   std::unordered_set<ValueId> wide_sum_bases_;             // that a 64-bit constant was added to
   std::unordered_set<ValueId> descriptors_;                // that some wgmma reads

@@ -78,8 +78,8 @@ void Selector::add_tensor_map(Values& to, const Operand& operand, int32_t user) 
 void Selector::select_bulk(int32_t i) {
   const Inst& inst = fn_.inst(i);
   Values uses;
-  const bool tensor = inst.op == Op::cp_async_bulk_tensor || inst.op == Op::cp_reduce_async_bulk_tensor ||
-                      inst.op == Op::cp_async_bulk_prefetch_tensor;
+  const bool tensor =
+      inst.op == Op::cp_async_bulk_tensor || inst.op == Op::cp_reduce_async_bulk_tensor || inst.op == Op::cp_async_bulk_prefetch_tensor;
   const bool load = inst.group_count > 2 && inst.operand(0).kind == Operand::Kind::address && inst.group(0).size() == 1;
   for (int g = 0; g < inst.group_count; ++g) {
     const auto group = inst.group(g);
@@ -118,8 +118,7 @@ void Selector::select_wgmma(int32_t i) {
           const bool fresh = descriptors_.insert(s.id).second;
           if (!fresh && def >= 0 && fn_.block_of(def) == fn_.block_of(i)) uses.push_back(step(i, TimingClass::uniform, {}));
           add_in_uniform(uses, operand, i);
-        }
-        else if (!s.constant) add_value(uses, s.id, i);
+        } else if (!s.constant) add_value(uses, s.id, i);
       }
   }
   emit_result(i, TimingClass::wgmma, uses);
@@ -190,14 +189,21 @@ void Selector::select_tensor_access(int32_t i) {
 bool Selector::select_async(int32_t i) {
   const Inst& inst = fn_.inst(i);
   switch (inst.op) {
-    case Op::wgmma_mma: case Op::wgmma_mma_sp: select_wgmma(i); return true;
+    case Op::wgmma_mma:
+    case Op::wgmma_mma_sp: select_wgmma(i); return true;
     case Op::wgmma_commit: return true;  // a flag of the last wgmma
-    case Op::tcgen05_alloc: case Op::tcgen05_dealloc: case Op::tcgen05_cp: case Op::tcgen05_shift: case Op::tcgen05_mma:
-    case Op::tcgen05_commit: case Op::clusterlaunchcontrol_try_cancel:
-      select_tcgen05(i);
-      return true;
-    case Op::tcgen05_ld: case Op::tcgen05_st: select_tensor_access(i); return true;
-    case Op::wgmma_fence: case Op::wgmma_wait: case Op::tcgen05_wait: {
+    case Op::tcgen05_alloc:
+    case Op::tcgen05_dealloc:
+    case Op::tcgen05_cp:
+    case Op::tcgen05_shift:
+    case Op::tcgen05_mma:
+    case Op::tcgen05_commit:
+    case Op::clusterlaunchcontrol_try_cancel: select_tcgen05(i); return true;
+    case Op::tcgen05_ld:
+    case Op::tcgen05_st: select_tensor_access(i); return true;
+    case Op::wgmma_fence:
+    case Op::wgmma_wait:
+    case Op::tcgen05_wait: {
       Values uses;
       for (int32_t reg : fn_.insts[i].uses) {
         const ValueId id = fn_.value_read(reg, i);
@@ -207,14 +213,20 @@ bool Selector::select_async(int32_t i) {
       emit_result(i, inst.timing, uses);
       return true;
     }
-    case Op::cp_async_bulk: case Op::cp_async_bulk_tensor: case Op::cp_reduce_async_bulk: case Op::cp_reduce_async_bulk_tensor:
-    case Op::cp_async_bulk_prefetch: case Op::cp_async_bulk_prefetch_tensor:
-      select_bulk(i);
-      return true;
-    case Op::mbarrier_init: case Op::mbarrier_inval: case Op::mbarrier_arrive: case Op::mbarrier_arrive_drop:
-    case Op::mbarrier_expect_tx: case Op::mbarrier_complete_tx: case Op::mbarrier_test_wait: case Op::mbarrier_try_wait:
-      select_mbarrier(i);
-      return true;
+    case Op::cp_async_bulk:
+    case Op::cp_async_bulk_tensor:
+    case Op::cp_reduce_async_bulk:
+    case Op::cp_reduce_async_bulk_tensor:
+    case Op::cp_async_bulk_prefetch:
+    case Op::cp_async_bulk_prefetch_tensor: select_bulk(i); return true;
+    case Op::mbarrier_init:
+    case Op::mbarrier_inval:
+    case Op::mbarrier_arrive:
+    case Op::mbarrier_arrive_drop:
+    case Op::mbarrier_expect_tx:
+    case Op::mbarrier_complete_tx:
+    case Op::mbarrier_test_wait:
+    case Op::mbarrier_try_wait: select_mbarrier(i); return true;
     case Op::fence_proxy:
       if (has_mod(inst, "async")) emit(i, TimingClass::membar_cta, {});
       emit_result(i, inst.timing, {});

@@ -7,9 +7,7 @@ namespace tcsim::sim::lowering {
 
 namespace {
 
-bool rounding_given(const Inst& inst) {
-  return has_mod(inst, "rn") || has_mod(inst, "rz") || has_mod(inst, "rm") || has_mod(inst, "rp");
-}
+bool rounding_given(const Inst& inst) { return has_mod(inst, "rn") || has_mod(inst, "rz") || has_mod(inst, "rm") || has_mod(inst, "rp"); }
 
 bool sign_only(Op op) { return op == Op::neg || op == Op::abs; }
 
@@ -17,7 +15,10 @@ TimingClass default_class(const Inst& inst) {
   if (inst.timing != TimingClass::none) return inst.timing;
   switch (inst.type) {
     case isa::Type::f64: return TimingClass::fp64;
-    case isa::Type::f16: case isa::Type::f16x2: case isa::Type::bf16: case isa::Type::bf16x2: return TimingClass::half;
+    case isa::Type::f16:
+    case isa::Type::f16x2:
+    case isa::Type::bf16:
+    case isa::Type::bf16x2: return TimingClass::half;
     default: return TimingClass::fma;
   }
 }
@@ -28,8 +29,15 @@ bool Selector::select_float(int32_t i) {
   const Inst& inst = fn_.inst(i);
   if (!isa::is_float(inst.type)) return false;
   switch (inst.op) {
-    case Op::add: case Op::sub: case Op::mul_lo: case Op::fma: case Op::mad_lo: case Op::min: case Op::max: case Op::neg: case Op::abs:
-      break;
+    case Op::add:
+    case Op::sub:
+    case Op::mul_lo:
+    case Op::fma:
+    case Op::mad_lo:
+    case Op::min:
+    case Op::max:
+    case Op::neg:
+    case Op::abs: break;
     default: return false;
   }
   Values uses;

@@ -76,12 +76,17 @@ void Selector::select_add64(int32_t i) {
       add_reads(uses, inst.operand(g), i);
       continue;
     }
-    const auto from_32 = [&](const Inst& cvt) { return cvt.op == Op::cvt && isa::bits(cvt.type) == 64 && isa::bits(cvt.type2) == 32 && !isa::is_float(cvt.type2); };
+    const auto from_32 = [&](const Inst& cvt) {
+      return cvt.op == Op::cvt && isa::bits(cvt.type) == 64 && isa::bits(cvt.type2) == 32 && !isa::is_float(cvt.type2);
+    };
     bool product = producer->op == Op::mul_wide && isa::bits(producer->type) == 32;
     int32_t at = p;
     if (producer->op == Op::shl && source(producer->operand(2), p).constant) {
       const int32_t inner = absorbable(source(producer->operand(1), p), p, {Op::cvt});
-      if (inner >= 0 && from_32(fn_.inst(inner)) && inputs_unchanged(inner, i)) { product = true; at = inner; }
+      if (inner >= 0 && from_32(fn_.inst(inner)) && inputs_unchanged(inner, i)) {
+        product = true;
+        at = inner;
+      }
     }
     if (product && inst.op == Op::add) {  // IMAD.WIDE
       add_reads(uses, fn_.inst(at).operand(1), at);
@@ -111,15 +116,18 @@ void Selector::select_multiply(int32_t i) {
   const bool uniform = alu(i) == TimingClass::uniform;
   const bool shift = inst.op == Op::mul_lo && (power_of_two(source(inst.operand(1), i)) || power_of_two(source(inst.operand(2), i)));
   switch (inst.op) {
-    case Op::mul_wide: case Op::mad_wide:
+    case Op::mul_wide:
+    case Op::mad_wide:
       if (isa::bits(inst.type) == 16) emit_result(i, TimingClass::imad, uses);
       else emit_result(i, TimingClass::imad_wide, uses);
       return;
-    case Op::mul_hi: case Op::mad_hi:
+    case Op::mul_hi:
+    case Op::mad_hi:
       if (wide(inst)) break;
       emit_result(i, TimingClass::imad_wide, uses);
       return;
-    case Op::mul24: case Op::mad24: {
+    case Op::mul24:
+    case Op::mad24: {
       const ValueId a = step(i, TimingClass::alu, uses), b = step(i, TimingClass::alu, uses);
       uses.push_back(a);
       uses.push_back(b);
@@ -188,8 +196,10 @@ bool Selector::select_integer(int32_t i) {
   const Inst& inst = fn_.inst(i);
   if (isa::is_float(inst.type)) return false;
   switch (inst.op) {
-    case Op::add: case Op::sub: select_add(i); return true;
-    case Op::addc: case Op::subc:
+    case Op::add:
+    case Op::sub: select_add(i); return true;
+    case Op::addc:
+    case Op::subc:
       if (wide(inst)) pair(i, TimingClass::alu, reads(i, 1), true);
       else {
         Values uses = reads(i, 1);
@@ -199,16 +209,23 @@ bool Selector::select_integer(int32_t i) {
         emit_result(i, TimingClass::alu, uses, true);
       }
       return true;
-    case Op::mad_lo: case Op::mul_lo: case Op::mul_hi: case Op::mad_hi: case Op::mul_wide: case Op::mad_wide: case Op::mul24:
-    case Op::mad24: case Op::madc:
-      select_multiply(i);
-      return true;
-    case Op::shl: case Op::shr: select_shift(i); return true;
+    case Op::mad_lo:
+    case Op::mul_lo:
+    case Op::mul_hi:
+    case Op::mad_hi:
+    case Op::mul_wide:
+    case Op::mad_wide:
+    case Op::mul24:
+    case Op::mad24:
+    case Op::madc: select_multiply(i); return true;
+    case Op::shl:
+    case Op::shr: select_shift(i); return true;
     case Op::neg:
       if (wide(inst)) pair(i, TimingClass::alu, reads(i, 1), true);
       else emit_result(i, alu(i), reads(i, 1), true);
       return true;
-    case Op::min: case Op::max:
+    case Op::min:
+    case Op::max:
       if (wide(inst)) {
         const Values uses = reads(i, 1);
         const ValueId low = step(i, TimingClass::isetp, uses);

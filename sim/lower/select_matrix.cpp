@@ -15,8 +15,8 @@ void Selector::select_matrix(int32_t i) {
   const auto row = fn_.machine.mma.find(inst.timing_key);
   if (row == fn_.machine.mma.end()) {
     diags_.error("unsupported-instruction", {fn_.module.path, inst.line, inst.col},
-                 fmt::format("'{}' has no timing on machine {}, expected [mma.\"{}\"]", inst.text.substr(0, inst.text.find(' ')),
-                             fn_.machine.name, inst.timing_key));
+                 fmt::format("'{}' has no timing on machine {}, expected [mma.\"{}\"]", inst.text.substr(0, inst.text.find(' ')), fn_.machine.name,
+                             inst.timing_key));
     return;
   }
   const cfg::MmaTiming* timing = &row->second;

@@ -16,7 +16,9 @@ TimingClass class_of(const Inst& inst) {
   const bool shared = inst.space == isa::Space::shared || inst.space == isa::Space::shared_cluster;
   const bool local = inst.space == isa::Space::local;
   switch (inst.op) {
-    case Op::ld: case Op::ldu: return inst.space == isa::Space::constant ? TimingClass::ldc : shared ? TimingClass::lds : local ? TimingClass::ldl : TimingClass::ldg;
+    case Op::ld:
+    case Op::ldu:
+      return inst.space == isa::Space::constant ? TimingClass::ldc : shared ? TimingClass::lds : local ? TimingClass::ldl : TimingClass::ldg;
     case Op::st: return shared ? TimingClass::sts : local ? TimingClass::stl : TimingClass::stg;
     case Op::atom: return shared ? TimingClass::atoms : TimingClass::atomg;
     case Op::red: return shared ? TimingClass::atoms : TimingClass::red;
@@ -44,9 +46,7 @@ void Selector::add_address(Values& to, const Operand& operand, int32_t user, boo
     const bool sum = producer.op == Op::add || producer.op == Op::sub;
     if (!sum || isa::is_float(producer.type) || producer.guard >= 0 || has_mod(producer, "cc") || !inputs_unchanged(value.def, user)) break;
     const Source a = source(producer.operand(1), value.def), b = source(producer.operand(2), value.def);
-    const auto symbol = [&](const Operand& o) {
-      return fn_.sm >= 90 && source_is_shared_symbol(o, value.def);
-    };
+    const auto symbol = [&](const Operand& o) { return fn_.sm >= 90 && source_is_shared_symbol(o, value.def); };
     const auto take = [&](const Source& base, const Source& offset, const Operand& offset_operand) {
       if (base.constant || !fits_offset(offset)) return false;
       if (symbol(offset_operand)) {  // the window's base is a uniform register
@@ -90,7 +90,8 @@ bool Selector::select_memory(int32_t i) {
   const bool shared = inst.space == isa::Space::shared;
   Values uses;
   switch (inst.op) {
-    case Op::ld: case Op::ldu:
+    case Op::ld:
+    case Op::ldu:
       if (inst.space == isa::Space::param) {
         select_param(i);
         return true;
@@ -127,13 +128,13 @@ bool Selector::select_memory(int32_t i) {
         if (chosen != nullptr && chosen->op == Op::selp && source(chosen->operand(1), value.def).constant &&
             source(chosen->operand(2), value.def).constant && inputs_unchanged(value.def, i))
           add_reads(uses, chosen->operand(3), value.def);
-        else
-          add_value(uses, s.id, i);
+        else add_value(uses, s.id, i);
       }
       emit_result(i, class_of(inst), uses);
       return true;
     }
-    case Op::atom: case Op::red: {
+    case Op::atom:
+    case Op::red: {
       const int first = first_source(inst);
       uses_global_ |= !shared;
       add_address(uses, inst.operand(first), i, shared);

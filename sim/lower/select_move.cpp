@@ -150,8 +150,8 @@ void Selector::select_convert(int32_t i) {
     emit_result(i, TimingClass::alu, uses, true);
   } else if (inst.type == Type::f32 && inst.type2 == Type::f16) {
     emit_result(i, TimingClass::half, uses);  // HADD2.F32
-  } else if (inst.type == Type::f32 && inst.type2 == Type::f32 && !has_mod(inst, "rni") && !has_mod(inst, "rzi") &&
-             !has_mod(inst, "rmi") && !has_mod(inst, "rpi")) {
+  } else if (inst.type == Type::f32 && inst.type2 == Type::f32 && !has_mod(inst, "rni") && !has_mod(inst, "rzi") && !has_mod(inst, "rmi") &&
+             !has_mod(inst, "rpi")) {
     emit_result(i, TimingClass::fma, uses);  // saturation only
   } else if (from == 32 && inst.type2 == Type::f32 && to <= 32 && float_to && inst.type != Type::f32) {
     emit_result(i, TimingClass::cvt_pack, uses);

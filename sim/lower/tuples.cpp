@@ -18,11 +18,17 @@ class Tuples {
     for (size_t k = 0; k < regs.size(); total += words[regs[k]], ++k) {
       const Place& place = at_[regs[k]];
       if (place.cluster < 0) continue;
-      if (cluster < 0) { cluster = place.cluster; base = place.offset - total; }
+      if (cluster < 0) {
+        cluster = place.cluster;
+        base = place.offset - total;
+      }
       if (place.cluster != cluster || place.offset - total != base) return false;
     }
     if (cluster >= 0 && base % (total > 2 ? 4 : 2) != 0) return false;
-    if (cluster < 0) { cluster = static_cast<int32_t>(used_.size()); used_.emplace_back(); }
+    if (cluster < 0) {
+      cluster = static_cast<int32_t>(used_.size());
+      used_.emplace_back();
+    }
     auto& used = used_[cluster];
     int32_t offset = base;
     for (int32_t reg : regs) {
@@ -46,7 +52,9 @@ class Tuples {
  private:
   static constexpr int32_t kFirst = 64;  // offsets may be negative; a multiple of any vector's size
 
-  struct Place { int32_t cluster, offset; };
+  struct Place {
+    int32_t cluster, offset;
+  };
   std::vector<Place> at_;
   std::vector<std::map<int32_t, int32_t>> used_;
 };
@@ -54,8 +62,7 @@ class Tuples {
 namespace {
 
 bool has_vector_sources(Op op) {
-  return op == Op::st || op == Op::stmatrix || op == Op::mma || op == Op::mma_sp || op == Op::wmma_mma || op == Op::wmma_store ||
-         is_wgmma(op);
+  return op == Op::st || op == Op::stmatrix || op == Op::mma || op == Op::mma_sp || op == Op::wmma_mma || op == Op::wmma_store || is_wgmma(op);
 }
 
 }  // namespace

@@ -33,9 +33,12 @@ bool serialises_wgmma(const Function& fn, Diagnostics& diags) {
     if (open == nullptr || is_wgmma(inst.op) || inst.op == Op::wgmma_wait || inst.op == Op::wgmma_fence) continue;
     const auto& defs = fn.insts[i].defs;
     if (std::none_of(defs.begin(), defs.end(), [&](int32_t reg) { return accumulator[static_cast<size_t>(reg)] != 0; })) continue;
-    diags.warning("wgmma-register-hazard", {fn.module.path, inst.line, inst.col},
-                  fmt::format("'{}' defines an accumulator of the wgmma at line {} before the wgmma.wait_group 0 that ends its pipeline stage: ptxas makes every wgmma "
-                              "wait for its own result (C7515), and so does this model", inst.text, open->line));
+    diags.warning(
+        "wgmma-register-hazard", {fn.module.path, inst.line, inst.col},
+        fmt::format(
+            "'{}' defines an accumulator of the wgmma at line {} before the wgmma.wait_group 0 that ends its pipeline stage: ptxas makes every wgmma "
+            "wait for its own result (C7515), and so does this model",
+            inst.text, open->line));
     return true;
   }
   return false;

@@ -12,7 +12,10 @@ namespace tcsim::sim {
 
 /// Lines that one warp instruction touches, each with its sectors, in order of first touch.
 struct Coalesced {
-  struct Line { uint64_t line; uint8_t sectors; };
+  struct Line {
+    uint64_t line;
+    uint8_t sectors;
+  };
   std::array<Line, 64> lines;  // a misaligned wide access can touch two lines a lane
   uint32_t count = 0, sectors = 0;
 };
@@ -25,9 +28,9 @@ class L1Tags {
   struct Line {
     uint64_t tag = ~0ull;
     uint64_t used = 0;
-    uint8_t valid = 0;        // sectors with data
-    uint8_t pending = 0;      // sectors being fetched
-    uint32_t request = 0;     // last request in flight for this line
+    uint8_t valid = 0;     // sectors with data
+    uint8_t pending = 0;   // sectors being fetched
+    uint32_t request = 0;  // last request in flight for this line
   };
   L1Tags(const cfg::L1Cache& config, uint32_t bytes);
   /// The line's entry, allocated if absent (the least recently used without a fill in flight is evicted).

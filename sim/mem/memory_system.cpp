@@ -140,7 +140,9 @@ Cycle MemorySystem::serve(const MemRequest& request) {
     if (other.line == request.line && (request.sectors & ~other.sectors) == 0 && request.cycle < other.done)
       return respond(request, std::max(other.data, request.cycle), partition_of_sm(request.sm) != partition_of_slice(place.slice));
   }
-  Queued* queued = request.kind == MemRequest::Kind::read && !queued_.empty() ? &queued_[size_t{gpc_of_sm_[request.sm]} * kQueued + request.line % kQueued] : nullptr;
+  Queued* queued = request.kind == MemRequest::Kind::read && !queued_.empty()
+                       ? &queued_[size_t{gpc_of_sm_[request.sm]} * kQueued + request.line % kQueued]
+                       : nullptr;
   if (queued != nullptr && queued->line == request.line && (request.sectors & ~queued->sectors) == 0 && request.cycle < queued->served) {
     const Cycle done = respond(request, queued->data, partition_of_sm(request.sm) != partition_of_slice(place.slice));
     if (merges) in_flight(request) = {request.line, queued->data, done, request.sectors};
@@ -151,16 +153,15 @@ Cycle MemorySystem::serve(const MemRequest& request) {
   const bool is_write = request.kind != MemRequest::Kind::read;
   double now = static_cast<double>(request.cycle);
 
-  if (is_write) {
-    now = take(store_free_[request.sm], now, count * store_cycles_per_sector_);
-  }
+  if (is_write) { now = take(store_free_[request.sm], now, count * store_cycles_per_sector_); }
   if (far && (is_write || machine_.l2.cross_cycles == 0)) {
     now = take(link_free_[partition_of_slice(place.slice)], now, count * link_cycles_per_sector_);
     counters_[Counter::l2_sectors_far] += count;
   }
   double cost = count * slice_cycles_per_sector_;
   if (is_write) cost = std::max(cost, count * machine_.l2.write_cycles_per_sector);
-  if (request.kind == MemRequest::Kind::atomic || request.kind == MemRequest::Kind::reduction) cost = std::max<double>(cost, count * machine_.l2.atomic_cycles);
+  if (request.kind == MemRequest::Kind::atomic || request.kind == MemRequest::Kind::reduction)
+    cost = std::max<double>(cost, count * machine_.l2.atomic_cycles);
   now = take(slice_free_[place.slice], now, cost);
 
   bool hit = false;
@@ -175,7 +176,10 @@ Cycle MemorySystem::serve(const MemRequest& request) {
     line.dirty |= request.sectors;
     line.copied &= static_cast<uint8_t>(~request.sectors);
   } else {
-    if (is_write) { counters_[Counter::l2_sectors_write] += count; line.dirty |= request.sectors; } else counters_[Counter::l2_sectors_read] += count;
+    if (is_write) {
+      counters_[Counter::l2_sectors_write] += count;
+      line.dirty |= request.sectors;
+    } else counters_[Counter::l2_sectors_read] += count;
     if (missing != 0) {
       line.ready = std::max(line.ready, fetch_from_dram(request.line, missing, static_cast<Cycle>(now)));
       line.valid |= missing;

@@ -16,12 +16,12 @@ namespace tcsim::sim {
 
 struct MemRequest {
   enum class Kind : uint8_t { read, write, atomic, reduction };
-  Cycle cycle = 0;       // leaves the SM
-  uint64_t line = 0;     // byte address / line size
-  uint32_t id = 0;       // the SM's own
+  Cycle cycle = 0;    // leaves the SM
+  uint64_t line = 0;  // byte address / line size
+  uint32_t id = 0;    // the SM's own
   uint16_t sm = 0;
   Kind kind = Kind::read;
-  uint8_t sectors = 0;   // mask
+  uint8_t sectors = 0;  // mask
 };
 
 class MemorySystem {
@@ -39,13 +39,15 @@ class MemorySystem {
  private:
   struct Line {
     uint64_t tag = ~0ull;
-    Cycle ready = 0;        // when a fill in flight arrives
-    uint32_t used = 0;      // LRU stamp
+    Cycle ready = 0;    // when a fill in flight arrives
+    uint32_t used = 0;  // LRU stamp
     uint8_t valid = 0, dirty = 0;
-    uint8_t copied = 0;     // sectors that the other partition has a copy of ...
-    Cycle copy_ready = 0;   // ... and when the last of them gets there
+    uint8_t copied = 0;    // sectors that the other partition has a copy of ...
+    Cycle copy_ready = 0;  // ... and when the last of them gets there
   };
-  struct Place { uint32_t slice, set; };
+  struct Place {
+    uint32_t slice, set;
+  };
   /// A read on its way back to a group of SMs: another SM of the group that asks meanwhile shares it.
   struct InFlight {
     uint64_t line = ~0ull;
@@ -87,7 +89,7 @@ class MemorySystem {
   uint32_t stamp_ = 0;
   std::vector<Line> lines_;
   std::vector<double> slice_free_, link_free_, fill_free_, store_free_, channel_free_;
-  std::vector<Cycle> tlb_;   // cycle at which a page's translation is known
+  std::vector<Cycle> tlb_;  // cycle at which a page's translation is known
   CounterBlock counters_;
 };
 

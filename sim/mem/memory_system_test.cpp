@@ -12,8 +12,17 @@ cfg::Machine machine() {
   m.chip.partitions = 1;
   m.l1.fill_bytes_per_cycle = 64;
   m.l1.store_bytes_per_cycle = 32;
-  m.l2 = {.bytes = 1 << 20, .slices = 1, .ways = 16, .line_bytes = 128, .sector_bytes = 32, .near_cycles = 200, .far_cycles = 300,
-          .slice_bytes_per_cycle = 64, .partition_bytes_per_cycle = 1e9, .write_cycles_per_sector = 0.5, .atomic_cycles = 2};
+  m.l2 = {.bytes = 1 << 20,
+          .slices = 1,
+          .ways = 16,
+          .line_bytes = 128,
+          .sector_bytes = 32,
+          .near_cycles = 200,
+          .far_cycles = 300,
+          .slice_bytes_per_cycle = 64,
+          .partition_bytes_per_cycle = 1e9,
+          .write_cycles_per_sector = 0.5,
+          .atomic_cycles = 2};
   m.dram = {.channels = 1, .bytes_per_cycle = 32, .extra_cycles = 300, .access_bytes = 32, .tlb_miss_cycles = 0, .tlb_page_bytes = 0};
   return m;
 }
@@ -140,8 +149,8 @@ TEST(MemorySystem, TheOtherPartitionsMemoryIsCopiedAtItsFirstRead) {
   m.l2.slices = 2;
   m.l2.cross_cycles = 150;
   MemorySystem memory(m);
-  const Cycle first = memory.serve(read(1000, 7, 0xf, 0));   // brings the line from DRAM
-  const bool own = first == 1000 + 4 + 300 + 200;            // is its memory that of SMs 0 and 1?
+  const Cycle first = memory.serve(read(1000, 7, 0xf, 0));      // brings the line from DRAM
+  const bool own = first == 1000 + 4 + 300 + 200;               // is its memory that of SMs 0 and 1?
   EXPECT_EQ(first, own ? 1504u : 1000u + 4 + 300 + 150 + 300);  // else it has crossed already, and SM 0 is far from it
   const uint16_t near = own ? 0 : 3, far = own ? 3 : 0;
   EXPECT_EQ(memory.serve(read(5000, 7, 0xf, near)), 5000u + 200);
@@ -159,7 +168,7 @@ TEST(MemorySystem, ARefreshDelaysTheBanksLoads) {
   MemorySystem memory(m);
   uint32_t waits = 0, cycles = 0;
   for (uint32_t i = 0; i < 100; ++i) {
-    const Cycle at = 100000 + 1010 * i;  // the next tenth of the next period
+    const Cycle at = 100000 + 1010 * i;                                                   // the next tenth of the next period
     const auto extra = static_cast<uint32_t>(memory.serve(read(at, i, 0x1)) - at - 500);  // 1 cycle to transfer when nothing holds it back
     if (extra == 1) continue;
     ++waits;

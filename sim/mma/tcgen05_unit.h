@@ -18,16 +18,18 @@ namespace tcsim::sim {
 
 /// What one operation needs, in cycles.
 struct Tcgen05Cost {
-  double math = 0;      // of the tensor core for the columns of D
-  double load = 0;      // of the shared-memory port for A, before the columns
-  double stream = 0;    // of the shared-memory port for A and B
-  double latency = 0;   // beyond load and math
+  double math = 0;     // of the tensor core for the columns of D
+  double load = 0;     // of the shared-memory port for A, before the columns
+  double stream = 0;   // of the shared-memory port for A and B
+  double latency = 0;  // beyond load and math
   double interval() const { return std::max(math, stream); }
 };
 
 class Tcgen05Unit {
  public:
-  struct Times { Cycle begin = 0, end = 0, done = 0; };
+  struct Times {
+    Cycle begin = 0, end = 0, done = 0;
+  };
 
   Times push(const Tcgen05Cost& cost, Cycle now) {
     const double begin = std::max(free_, static_cast<double>(now));
@@ -40,7 +42,9 @@ class Tcgen05Unit {
   Cycle all_done(Cycle now) const { return std::max(now, ceil(done_)); }
 
   /// Operands stream at this time: the share of the shared-memory port that they take, and until when (0: they do not).
-  struct Port { double share = 0, until = 0; };
+  struct Port {
+    double share = 0, until = 0;
+  };
   Port port(double at) {
     while (!running_.empty() && running_.front().end <= at) running_.pop_front();
     if (running_.empty() || running_.front().begin > at) return {};
@@ -49,7 +53,9 @@ class Tcgen05Unit {
   }
 
  private:
-  struct Running { double begin, end, stream; };
+  struct Running {
+    double begin, end, stream;
+  };
   static Cycle ceil(double t) { return static_cast<Cycle>(std::ceil(t - 1e-6)); }
   std::deque<Running> running_;
   double free_ = 0, done_ = 0;

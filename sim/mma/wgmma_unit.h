@@ -21,9 +21,9 @@ namespace tcsim::sim {
 
 /// What one wgmma needs, in cycles.
 struct WgmmaCost {
-  double math = 0;      // of the tensor cores
-  double stream = 0;    // of the shared-memory port
-  double least = 0;     // interval
+  double math = 0;    // of the tensor cores
+  double stream = 0;  // of the shared-memory port
+  double least = 0;   // interval
   double interval() const { return std::max({math, stream, least}); }
 };
 
@@ -85,12 +85,20 @@ class WgmmaUnit {
   }
 
  private:
-  struct Entry { WgmmaCost cost; uint32_t warps; Cycle ready; };
+  struct Entry {
+    WgmmaCost cost;
+    uint32_t warps;
+    Cycle ready;
+  };
   struct Group {
     std::deque<Entry> queue;
     uint64_t issued[kWarps] = {}, popped = 0;
   };
-  struct Running { uint32_t group; WgmmaCost cost; double start, end; };
+  struct Running {
+    uint32_t group;
+    WgmmaCost cost;
+    double start, end;
+  };
   static bool ready(const Group& g) { return !g.queue.empty() && g.queue.front().warps == kWarps; }
 
   /// Groups take turns.

@@ -10,8 +10,7 @@ using Json = nlohmann::ordered_json;
 
 /// Counts are doubles in Metrics; they print as integers where they are integers.
 Json number(double v) {
-  if (std::isfinite(v) && v == std::floor(v) && std::abs(v) < 9007199254740992.0)
-    return static_cast<int64_t>(v);
+  if (std::isfinite(v) && v == std::floor(v) && std::abs(v) < 9007199254740992.0) return static_cast<int64_t>(v);
   return std::isfinite(v) ? Json(v) : Json(nullptr);
 }
 
@@ -63,8 +62,7 @@ Json roofline_object(const Roofline& f) {
 }
 
 Json instruction_object(const ReportInstruction& i) {
-  Json out = {
-      {"index", i.index}, {"text", i.text}, {"source", i.source}, {"ptx", i.place}, {"executed", i.executed}};
+  Json out = {{"index", i.index}, {"text", i.text}, {"source", i.source}, {"ptx", i.place}, {"executed", i.executed}};
   out["wavefronts"] = i.wavefronts;
   out["wavefronts_ideal"] = i.wavefronts_ideal;
   out["conflicts"] = i.conflicts();
@@ -79,10 +77,7 @@ std::string_view severity_name(Severity severity) {
 }
 
 Json check_object(const ReportCheck& c) {
-  Json out = {{"passed", c.passed},
-              {"max_abs", number(c.max_abs)},
-              {"max_ulp", number(c.max_ulp)},
-              {"rel_l2", number(c.rel_l2)}};
+  Json out = {{"passed", c.passed}, {"max_abs", number(c.max_abs)}, {"max_ulp", number(c.max_ulp)}, {"rel_l2", number(c.rel_l2)}};
   out["elements"] = c.elements;
   out["failures"] = c.failures;
   if (!c.first_failure.empty()) out["first_failure"] = c.first_failure;
@@ -95,8 +90,7 @@ Json barrier_object(const ReportBarrier& b) {
   out["kind"] = b.kind == ReportBarrier::Kind::data ? "data" : "arrivals";
   out["phases"] = b.phases;
   Json& waiters = out["waiters"] = Json::array();
-  for (const ReportBarrier::Waiter& w : b.waiters)
-    waiters.push_back({{"where", w.where}, {"waits", w.waits}, {"wait_cycles", w.wait_cycles}});
+  for (const ReportBarrier::Waiter& w : b.waiters) waiters.push_back({{"where", w.where}, {"waits", w.waits}, {"wait_cycles", w.wait_cycles}});
   return out;
 }
 
@@ -125,14 +119,11 @@ void add_lists(Json& out, const Report& r) {
   for (const ReportBarrier& b : r.barriers) barriers.push_back(barrier_object(b));
   Json& diagnostics = out["diagnostics"] = Json::array();
   for (const Diagnostic& d : r.diagnostics) {
-    diagnostics.push_back({{"severity", severity_name(d.severity)},
-                           {"kind", d.kind},
-                           {"where", d.place.str()},
-                           {"text", d.text}});
+    diagnostics.push_back({{"severity", severity_name(d.severity)}, {"kind", d.kind}, {"where", d.place.str()}, {"text", d.text}});
   }
 }
 
-} // namespace
+}  // namespace
 
 std::string write_json(const Report& r) {
   Json out;
@@ -152,4 +143,4 @@ std::string write_json(const Report& r) {
   return out.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-} // namespace tcsim::sim
+}  // namespace tcsim::sim

@@ -21,13 +21,10 @@ std::string quoted(std::string_view text) {
 std::string triple(const std::array<uint32_t, 3>& v) { return fmt::format("({}, {}, {})", v[0], v[1], v[2]); }
 
 /// Integers as integers, the rest with six digits after the point as ncu's csv prints them.
-std::string number(double v) {
-  return v == std::floor(v) ? fmt::format("{:.0f}", v) : fmt::format("{:.6f}", v);
-}
+std::string number(double v) { return v == std::floor(v) ? fmt::format("{:.0f}", v) : fmt::format("{:.6f}", v); }
 
-constexpr std::string_view kColumns[] = {"ID",      "Process ID", "Process Name", "Host Name", "Kernel Name",
-                                         "Context", "Stream",     "Block Size",   "Grid Size", "Device",
-                                         "CC"};
+constexpr std::string_view kColumns[] = {"ID",     "Process ID", "Process Name", "Host Name", "Kernel Name", "Context",
+                                         "Stream", "Block Size", "Grid Size",    "Device",    "CC"};
 
 std::string row(const std::vector<std::string>& cells) {
   std::string out;
@@ -39,7 +36,7 @@ std::string row(const std::vector<std::string>& cells) {
   return out;
 }
 
-} // namespace
+}  // namespace
 
 std::string write_ncu_csv(std::span<const Report> reports) {
   std::set<std::string> names;
@@ -74,4 +71,4 @@ std::string write_ncu_csv(std::span<const Report> reports) {
   return out;
 }
 
-} // namespace tcsim::sim
+}  // namespace tcsim::sim

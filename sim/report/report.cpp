@@ -7,13 +7,10 @@
 
 namespace tcsim::sim {
 
-uint64_t ReportInstruction::cycles() const {
-  return std::accumulate(stalls.begin(), stalls.end(), uint64_t{0});
-}
+uint64_t ReportInstruction::cycles() const { return std::accumulate(stalls.begin(), stalls.end(), uint64_t{0}); }
 
 uint64_t ReportInstruction::waiting_cycles() const {
-  return cycles() - stalls[static_cast<size_t>(StallReason::selected)] -
-         stalls[static_cast<size_t>(StallReason::not_selected)];
+  return cycles() - stalls[static_cast<size_t>(StallReason::selected)] - stalls[static_cast<size_t>(StallReason::not_selected)];
 }
 
 double Report::metric(const std::string& name) const {
@@ -33,8 +30,7 @@ std::vector<ResourceUse> resource_uses(const Report& report) {
   add("L2 bandwidth", f.l2_bytes, f.l2_bytes_per_cycle);
   add("DRAM bandwidth", f.dram_bytes, f.dram_bytes_per_cycle);
   if (uses.empty()) return uses;
-  uses.push_back({"shared-memory pipe",
-                  report.metric("l1tex__data_pipe_lsu_wavefronts_mem_shared.avg.pct_of_peak_sustained_elapsed") / 100});
+  uses.push_back({"shared-memory pipe", report.metric("l1tex__data_pipe_lsu_wavefronts_mem_shared.avg.pct_of_peak_sustained_elapsed") / 100});
   uses.push_back({"issue slots", report.metric("smsp__issue_active.avg.pct_of_peak_sustained_elapsed") / 100});
   return uses;
 }
@@ -50,4 +46,4 @@ std::string verdict(const Report& report) {
   return fmt::format("no resource above 60 %: bound by latency{}; see where warps wait", small_grid ? " and by too few CTAs" : "");
 }
 
-} // namespace tcsim::sim
+}  // namespace tcsim::sim

@@ -27,7 +27,7 @@ struct ReportLaunch {
   uint32_t registers_per_thread = 0;
   bool registers_estimated = false;  // nobody gave them: liveness estimate
   uint32_t ctas_per_sm = 0, warps_per_cta = 0;
-  std::string limiter;               // what limits ctas_per_sm: "registers", "shared memory", ...
+  std::string limiter;  // what limits ctas_per_sm: "registers", "shared memory", ...
 };
 
 /// Roofs, in SM cycles of the whole chip. 0: not known.
@@ -58,15 +58,18 @@ struct ReportInstruction {
 struct ReportBarrier {
   /// data: an mbarrier on which asynchronous copies complete; arrivals: one that only counts arrivals; cta: bar.sync.
   enum class Kind : uint8_t { cta, data, arrivals };
-  struct Waiter { std::string where; uint64_t waits = 0, wait_cycles = 0; };
+  struct Waiter {
+    std::string where;
+    uint64_t waits = 0, wait_cycles = 0;
+  };
 
-  std::string name;                          // "full_bar[2]"
-  uint64_t waits = 0, wait_cycles = 0;       // mbarriers: warps that were suspended, and for how long until the phase's end
-  uint64_t phases = 0;                       // that ended, over all CTAs; 0: not known
+  std::string name;                     // "full_bar[2]"
+  uint64_t waits = 0, wait_cycles = 0;  // mbarriers: warps that were suspended, and for how long until the phase's end
+  uint64_t phases = 0;                  // that ended, over all CTAs; 0: not known
   Kind kind = Kind::cta;
-  std::string array{};                       // "full_bar": the elements are the stages of one pipeline; empty: none
-  uint64_t index = 0;                        // in it
-  std::vector<Waiter> waiters{};             // by place in the source
+  std::string array{};            // "full_bar": the elements are the stages of one pipeline; empty: none
+  uint64_t index = 0;             // in it
+  std::vector<Waiter> waiters{};  // by place in the source
 };
 
 struct ReportCheck {

@@ -20,13 +20,32 @@ Report sample() {
   r.version = "0.1.0";
   r.command = {"tcsim", "run", "k.ptx"};
   r.mode = "timing";
-  r.arch = {.name = "h200", .sm = 90, .sms = 132, .max_warps_per_sm = 64, .clock_mhz = 2000, .values = 400, .assumed_values = 12, .set = {{"smem.banks", "64"}}};
+  r.arch = {.name = "h200",
+            .sm = 90,
+            .sms = 132,
+            .max_warps_per_sm = 64,
+            .clock_mhz = 2000,
+            .values = 400,
+            .assumed_values = 12,
+            .set = {{"smem.banks", "64"}}};
   r.kernel = "gemm_ptr";
-  r.launch = {.grid = {64, 1, 1}, .block = {128, 1, 1}, .dynamic_smem_bytes = 49152, .registers_per_thread = 96, .ctas_per_sm = 2, .warps_per_cta = 4, .limiter = "registers"};
+  r.launch = {.grid = {64, 1, 1},
+              .block = {128, 1, 1},
+              .dynamic_smem_bytes = 49152,
+              .registers_per_thread = 96,
+              .ctas_per_sm = 2,
+              .warps_per_cta = 4,
+              .limiter = "registers"};
   r.cycles = 20000;
   r.simulated_warp_instructions = 2000000;
   r.wall_s = 2;
-  r.roofline = {.flops = 2e9, .peak_flops_per_cycle = 250000, .peak_name = "mma.sync f16", .dram_bytes_per_cycle = 2000, .l2_bytes_per_cycle = 6000, .dram_bytes = 10e6, .l2_bytes = 60e6};
+  r.roofline = {.flops = 2e9,
+                .peak_flops_per_cycle = 250000,
+                .peak_name = "mma.sync f16",
+                .dram_bytes_per_cycle = 2000,
+                .l2_bytes_per_cycle = 6000,
+                .dram_bytes = 10e6,
+                .l2_bytes = 60e6};
   r.metrics = {{"sm__cycles_elapsed.max", 20000},
                {"launch__waves_per_multiprocessor", 0.25},
                {"sm__warps_active.avg.pct_of_peak_sustained_active", 6.25},
@@ -42,10 +61,21 @@ Report sample() {
                {"dram__bytes_read.sum.pct_of_peak_sustained_elapsed", 20},
                {"dram__bytes_write.sum", 2e6},
                {"dram__bytes_write.sum.pct_of_peak_sustained_elapsed", 5}};
-  r.stalls = stalls({{StallReason::long_scoreboard, 5000}, {StallReason::selected, 2000}, {StallReason::wait, 2000}, {StallReason::not_selected, 1000}});
-  r.instructions = {{.index = 3, .text = "ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%r1,%r2,%r3,%r4}, [%r5]", .source = "gemm.py:31", .place = "k.ptx:40", .executed = 500,
-                     .wavefronts = 8000, .wavefronts_ideal = 2000, .stalls = stalls({{StallReason::wait, 1500}, {StallReason::selected, 500}}), .note = "lanes 0, 4 (2) meet in bank 0"},
-                    {.index = 4, .text = "ld.global.v4.f32 {%f1,%f2,%f3,%f4}, [%rd1]", .place = "k.ptx:41", .executed = 100,
+  r.stalls =
+      stalls({{StallReason::long_scoreboard, 5000}, {StallReason::selected, 2000}, {StallReason::wait, 2000}, {StallReason::not_selected, 1000}});
+  r.instructions = {{.index = 3,
+                     .text = "ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%r1,%r2,%r3,%r4}, [%r5]",
+                     .source = "gemm.py:31",
+                     .place = "k.ptx:40",
+                     .executed = 500,
+                     .wavefronts = 8000,
+                     .wavefronts_ideal = 2000,
+                     .stalls = stalls({{StallReason::wait, 1500}, {StallReason::selected, 500}}),
+                     .note = "lanes 0, 4 (2) meet in bank 0"},
+                    {.index = 4,
+                     .text = "ld.global.v4.f32 {%f1,%f2,%f3,%f4}, [%rd1]",
+                     .place = "k.ptx:41",
+                     .executed = 100,
                      .stalls = stalls({{StallReason::long_scoreboard, 4500}, {StallReason::wait, 500}, {StallReason::not_selected, 1000}})}};
   r.barriers = {{.name = "bar.sync 0", .waits = 400, .wait_cycles = 8000}};
   Diagnostics diags;
@@ -150,10 +180,23 @@ Report with_mbarriers() {
   r.barriers.clear();
   for (uint64_t i = 0; i < 4; ++i) {
     const uint64_t data = i == 0 ? 1500 : i == 1 ? 500 : 0;
-    r.barriers.push_back({.name = "full_bar[" + std::to_string(i) + "]", .waits = 5, .wait_cycles = data, .phases = 8, .kind = Kind::data, .array = "full_bar", .index = i,
+    r.barriers.push_back({.name = "full_bar[" + std::to_string(i) + "]",
+                          .waits = 5,
+                          .wait_cycles = data,
+                          .phases = 8,
+                          .kind = Kind::data,
+                          .array = "full_bar",
+                          .index = i,
                           .waiters = {{"k.ptx:200", 5, data}}});
   }
-  r.barriers.push_back({.name = "empty_bar[0]", .waits = 10, .wait_cycles = 500, .phases = 8, .kind = Kind::arrivals, .array = "empty_bar", .index = 0, .waiters = {{"k.ptx:90", 10, 500}}});
+  r.barriers.push_back({.name = "empty_bar[0]",
+                        .waits = 10,
+                        .wait_cycles = 500,
+                        .phases = 8,
+                        .kind = Kind::arrivals,
+                        .array = "empty_bar",
+                        .index = 0,
+                        .waiters = {{"k.ptx:90", 10, 500}}});
   return r;
 }
 
@@ -163,7 +206,9 @@ TEST(WriteText, StagesOfAPipelineTogetherAndWhatTheySay) {
   const std::string text = write_text(r, ascii);
   EXPECT_NE(text.find("  full_bar[0..3]        20.0 %  ####................  20 waits of 100 cycles for copies\n"
                       "           32 phases; most waiting at k.ptx:200, 75.0 % for stage 0\n"
-                      "  empty_bar[0]           5.0 %  #...................  10 waits of 50 cycles for arrivals\n"), std::string::npos) << text;
+                      "  empty_bar[0]           5.0 %  #...................  10 waits of 50 cycles for arrivals\n"),
+            std::string::npos)
+      << text;
   EXPECT_NE(text.find("more stages"), std::string::npos) << text;
   r.roofline.l2_bytes *= 1.5;  // 75 % of the L2 bandwidth
   EXPECT_NE(write_text(r, ascii).find("bandwidth is used up"), std::string::npos);
@@ -238,7 +283,8 @@ TEST(WriteNcuCsv, NamesUnitsThenOneRowAKernel) {
   Report other = r;
   other.metrics.erase("lts__t_sector_hit_rate.pct");
   const std::vector<Report> both = {r, other};
-  const char* expected = R"csv("ID","Process ID","Process Name","Host Name","Kernel Name","Context","Stream","Block Size","Grid Size","Device","CC","lts__t_sector_hit_rate.pct","sm__cycles_elapsed.max"
+  const char* expected =
+      R"csv("ID","Process ID","Process Name","Host Name","Kernel Name","Context","Stream","Block Size","Grid Size","Device","CC","lts__t_sector_hit_rate.pct","sm__cycles_elapsed.max"
 "","","","","","","","","","","","%","cycle"
 "0","0","tcsim","127.0.0.1","k ""x""","1","7","(128, 1, 1)","(8, 2, 1)","0","9.0","83.500000","1234"
 "1","0","tcsim","127.0.0.1","k ""x""","1","7","(128, 1, 1)","(8, 2, 1)","0","9.0","n/a","1234"
@@ -267,7 +313,7 @@ TEST(TextParts, FitAndPadCountDisplayColumns) {
   EXPECT_EQ(text::pad_left("ä", 3), "  ä");
   const text::Paint paint{{.unicode = true}};
   EXPECT_EQ(paint.bar(0.5, 4), "██  ");
-  EXPECT_EQ(paint.bar(2, 2), "██");      // a share above 1 is a bug elsewhere, never a broken line
+  EXPECT_EQ(paint.bar(2, 2), "██");          // a share above 1 is a bug elsewhere, never a broken line
   EXPECT_EQ(paint.bar(0.03125, 4), "▏   ");  // an eighth of a column
 }
 

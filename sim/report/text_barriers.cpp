@@ -16,13 +16,11 @@ struct Stages {
   uint64_t first = 0, last = 0;
   ReportBarrier::Kind kind = ReportBarrier::Kind::arrivals;
   double waits = 0, cycles = 0, phases = 0;
-  double worst = 0;             // wait cycles of the stage that warps waited for longest
+  double worst = 0;  // wait cycles of the stage that warps waited for longest
   uint64_t worst_index = 0;
   std::map<std::string, double> where;  // cycles by place of the waiting instruction
 
-  bool takes(const ReportBarrier& b) const {
-    return !b.array.empty() && b.array == name && b.index == last + 1 && b.kind == kind;
-  }
+  bool takes(const ReportBarrier& b) const { return !b.array.empty() && b.array == name && b.index == last + 1 && b.kind == kind; }
   void add(const ReportBarrier& b) {
     last = b.index;
     waits += static_cast<double>(b.waits);
@@ -76,12 +74,14 @@ std::string mbarrier_lines(const Report& r, const Paint& paint) {
     (s.kind == ReportBarrier::Kind::data ? data : arrivals) += s.cycles;
     if (s.waits == 0 && s.cycles == 0) continue;
     out += fmt::format("  {} {}  {}  {} waits of {:.0f} cycles for {}\n", pad(fit(s.title(), 20), 20), pad_left(share(ratio(s.cycles, all)), 7),
-                       paint.bar(ratio(s.cycles, all), 20), count(s.waits), ratio(s.cycles, s.waits), s.kind == ReportBarrier::Kind::data ? "copies" : "arrivals");
+                       paint.bar(ratio(s.cycles, all), 20), count(s.waits), ratio(s.cycles, s.waits),
+                       s.kind == ReportBarrier::Kind::data ? "copies" : "arrivals");
     const auto most = std::max_element(s.where.begin(), s.where.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
     std::string note = fmt::format("{} phases", count(s.phases));
     if (most != s.where.end()) note += fmt::format("; most waiting at {}", most->first);
     // Twice an equal share: something is wrong with one stage (a prologue that is too short, say).
-    if (s.count() > 2 && s.worst * static_cast<double>(s.count()) > 2 * s.cycles) note += fmt::format(", {} for stage {}", share(ratio(s.worst, s.cycles)), s.worst_index);
+    if (s.count() > 2 && s.worst * static_cast<double>(s.count()) > 2 * s.cycles)
+      note += fmt::format(", {} for stage {}", share(ratio(s.worst, s.cycles)), s.worst_index);
     out += fmt::format("           {}\n", paint.dim(fit(note, 88)));
   }
   if (all > 0 && data + arrivals > 0) out += fmt::format("  {}\n", verdict(r, data, arrivals, all));

@@ -36,11 +36,9 @@ std::string share(double v) {
 
 namespace {
 bool starts_character(char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }
-} // namespace
+}  // namespace
 
-size_t width_of(std::string_view s) {
-  return static_cast<size_t>(std::count_if(s.begin(), s.end(), starts_character));
-}
+size_t width_of(std::string_view s) { return static_cast<size_t>(std::count_if(s.begin(), s.end(), starts_character)); }
 
 std::string fit(std::string_view s, size_t width) {
   if (width_of(s) <= width) return std::string(s);
@@ -105,4 +103,4 @@ std::string Paint::heading(std::string_view title, std::string_view note) const 
   return fmt::format("\n{}{}\n", bold(title), note.empty() ? "" : "  " + dim(note));
 }
 
-} // namespace tcsim::sim::text
+}  // namespace tcsim::sim::text

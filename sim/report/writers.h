@@ -18,9 +18,9 @@ std::string write_json(const Report& report);
 std::string write_ncu_csv(std::span<const Report> reports);
 
 struct TextOptions {
-  bool colour = false;   // ANSI colours; give true only when writing to a terminal
-  bool unicode = true;   // bars of block characters, else of '#'
-  uint32_t top = 5;      // instructions to show
+  bool colour = false;  // ANSI colours; give true only when writing to a terminal
+  bool unicode = true;  // bars of block characters, else of '#'
+  uint32_t top = 5;     // instructions to show
 };
 std::string write_text(const Report& report, const TextOptions& options = {});
 

@@ -22,7 +22,9 @@ isa::MbarrierSource source_of(const BulkJob& job) {
 
 /// Splits the rows of the box into lines with sector masks, each with the engine's time for it.
 void make_lines(BulkJob& job, const cfg::Machine& m) {
-  const double rate = job.copy.kind == Kind::store ? m.tma.store_bytes_per_cycle : job.copy.kind == Kind::reduce ? m.tma.reduce_bytes_per_cycle : m.tma.request_bytes_per_cycle;
+  const double rate = job.copy.kind == Kind::store    ? m.tma.store_bytes_per_cycle
+                      : job.copy.kind == Kind::reduce ? m.tma.reduce_bytes_per_cycle
+                                                      : m.tma.request_bytes_per_cycle;
   if (job.copy.kind == Kind::shared_to_cluster) return;
   isa::for_each_row(job.copy, [&](const isa::BulkRow& row) {
     const size_t first = job.lines.size();
@@ -71,8 +73,10 @@ void Sm::issue_bulk(uint32_t slot) {
       if (!issued.has_mbarrier) continue;
       const uint32_t told = issued.mbarrier_rank(static_cast<uint32_t>(rank));
       if (told >= cta.cluster->members.size())
-        return async_fault({"out-of-bounds", "the copy's mbarrier lies in a CTA that the cluster does not have"}, cta, w.index_in_cta, job->copy.inst);
-      if (auto e = cta.cluster->cluster.ctas[told]->mbarriers.issued(issued.mbarrier.offset, issued.bytes, source_of(*job))) return async_fault(e, cta, w.index_in_cta, job->copy.inst);
+        return async_fault({"out-of-bounds", "the copy's mbarrier lies in a CTA that the cluster does not have"}, cta, w.index_in_cta,
+                           job->copy.inst);
+      if (auto e = cta.cluster->cluster.ctas[told]->mbarriers.issued(issued.mbarrier.offset, issued.bytes, source_of(*job)))
+        return async_fault(e, cta, w.index_in_cta, job->copy.inst);
     }
     counters[Counter::tma_instructions] += 1;
     counters[Counter::tma_bytes] += issued.bytes;
@@ -178,7 +182,8 @@ void Sm::send_line(const std::shared_ptr<BulkJob>& job, const BulkJob::Line& lin
   const Memory kind = job->copy.kind == Kind::store ? Memory::write : job->copy.kind == Kind::reduce ? Memory::reduction : Memory::read;
   counters[kind == Memory::read ? Counter::l1_fill_bytes : Counter::l1_store_bytes] += bytes;
   stores_open_ += kind != Memory::read;
-  if (kind != Memory::read) mio_free_ = std::max(mio_free_, static_cast<double>(now_)) + static_cast<double>(bytes) / (m_.smem.banks * m_.smem.bank_bytes);
+  if (kind != Memory::read)
+    mio_free_ = std::max(mio_free_, static_cast<double>(now_)) + static_cast<double>(bytes) / (m_.smem.banks * m_.smem.bank_bytes);
   outbox.push_back({std::max(now_, static_cast<Cycle>(tma_free_)), line.line, id, static_cast<uint16_t>(id_), kind, line.sectors});
 }
 
@@ -190,9 +195,7 @@ void Sm::bulk_response(const std::shared_ptr<BulkJob>& job, uint32_t bytes) {
     schedule_tma(now_);
   }
   if (job->copy.kind == Kind::prefetch) return;
-  if (writes_global(job->copy.kind)) {
-    return store_acknowledged();
-  }
+  if (writes_global(job->copy.kind)) { return store_acknowledged(); }
   // Bytes that arrive do not hold up loads: both go at full rate (hopper.jsonl shared_contention; stores do slow down there, 46 cycles
   // against 16.5, which is not modelled).
   if (job->responses != 0 || job->next != job->lines.size() || job->copy.multicast) return;
@@ -216,7 +219,10 @@ void Sm::all_sent(const std::shared_ptr<BulkJob>& job) {
     ctas_[job->slot].cta.watch.has_read(job->copy);
     remote_free_ = std::max(remote_free_, static_cast<double>(now_)) + job->copy.bytes / m_.cluster.bytes_per_cycle;
     const ClusterState::Member to = job->cluster->members[job->copy.target.rank];
-    ClusterMessage message{.kind = ClusterMessage::Kind::bulk, .cycle = static_cast<Cycle>(std::ceil(remote_free_)) + m_.cluster.remote_cycles, .sm = to.sm, .slot = to.slot};
+    ClusterMessage message{.kind = ClusterMessage::Kind::bulk,
+                           .cycle = static_cast<Cycle>(std::ceil(remote_free_)) + m_.cluster.remote_cycles,
+                           .sm = to.sm,
+                           .slot = to.slot};
     message.cluster = job->cluster;
     message.job = job;
     cluster_outbox.push_back(std::move(message));

@@ -134,10 +134,13 @@ void Sm::time_out(uint32_t slot, uint64_t wait) {
 bool Sm::idle_waiting() const {
   constexpr uint32_t kVain = 3;
   if (!requests_.empty() && requests_.size() != free_requests_.size()) return false;
-  if (tensor_jobs_.size() != free_tensor_jobs_.size() || !tma_jobs_.empty() || wgmma_.busy() || !wgmma_results_.empty() || messages_.size() != free_messages_.size() || done_jobs_.size() != free_done_.size()) return false;
+  if (tensor_jobs_.size() != free_tensor_jobs_.size() || !tma_jobs_.empty() || wgmma_.busy() || !wgmma_results_.empty() ||
+      messages_.size() != free_messages_.size() || done_jobs_.size() != free_done_.size())
+    return false;
   for (const WarpSlot& w : warps_) {
     if (!w.resident || w.warp->exited()) continue;
-    const bool waits = w.blocked == Blocked::barrier || w.blocked == Blocked::cluster || w.blocked == Blocked::registers || w.blocked == Blocked::warp_split || w.blocked == Blocked::tensor_alloc;
+    const bool waits = w.blocked == Blocked::barrier || w.blocked == Blocked::cluster || w.blocked == Blocked::registers ||
+                       w.blocked == Blocked::warp_split || w.blocked == Blocked::tensor_alloc;
     if (!waits && w.vain_waits < kVain) return false;
   }
   return true;
@@ -148,12 +151,16 @@ bool Sm::idle_waiting() const {
 void Sm::send_remote(uint32_t slot) {
   WarpSlot& w = warps_[slot];
   CtaSlot& cta = ctas_[w.cta_slot];
-  const isa::MbarrierSource source{isa::MbarrierSource::Kind::thread, static_cast<uint8_t>(cta.cta.rank), static_cast<uint16_t>(w.index_in_cta), w.warp->last_inst()};
+  const isa::MbarrierSource source{isa::MbarrierSource::Kind::thread, static_cast<uint8_t>(cta.cta.rank), static_cast<uint16_t>(w.index_in_cta),
+                                   w.warp->last_inst()};
   for (const isa::RemoteOp& op : w.warp->ctx.fx.remote) {
     const double bytes = op.bytes_each == 0 ? 0.0 : op.bytes_each;
     remote_free_ = std::max(remote_free_, static_cast<double>(now_)) + bytes / m_.cluster.bytes_per_cycle;
     const ClusterState::Member to = cta.cluster->members[op.target.rank];
-    ClusterMessage message{.kind = ClusterMessage::Kind::remote, .cycle = static_cast<Cycle>(std::ceil(remote_free_)) + m_.cluster.remote_cycles, .sm = to.sm, .slot = to.slot};
+    ClusterMessage message{.kind = ClusterMessage::Kind::remote,
+                           .cycle = static_cast<Cycle>(std::ceil(remote_free_)) + m_.cluster.remote_cycles,
+                           .sm = to.sm,
+                           .slot = to.slot};
     message.op = op;
     message.source = source;
     message.cluster = cta.cluster;
@@ -182,7 +189,8 @@ void Sm::handle_message(uint32_t id) {
   switch (message.kind) {
     case ClusterMessage::Kind::remote:
       if (!cta.used || cta.cluster != message.cluster)
-        return async_fault({"out-of-bounds", "an operation reaches the shared memory of a CTA of the cluster that has exited"}, cta, message.source.warp, message.source.inst);
+        return async_fault({"out-of-bounds", "an operation reaches the shared memory of a CTA of the cluster that has exited"}, cta,
+                           message.source.warp, message.source.inst);
       if (cta.trace) cta.trace->remote_arrival(message.source.rank, message.source.warp, now_);
       if (auto e = message.cluster->cluster.deliver(message.op, message.source)) return async_fault(e, cta, message.source.warp, message.source.inst);
       return wake_mbarrier_waiters(cta);
@@ -191,8 +199,10 @@ void Sm::handle_message(uint32_t id) {
     case ClusterMessage::Kind::tensor:
     case ClusterMessage::Kind::launch_response:
       if (!cta.used || cta.cluster != message.cluster)
-        return async_fault({"out-of-bounds", "an arrival reaches an mbarrier of a CTA of the cluster that has exited"}, cta, message.tensor.warp, message.tensor.index);
-      return message.kind == ClusterMessage::Kind::tensor ? tensor_arrival(message.tensor, message.commit, *message.cluster, cta) : land_launch_response(message, cta);
+        return async_fault({"out-of-bounds", "an arrival reaches an mbarrier of a CTA of the cluster that has exited"}, cta, message.tensor.warp,
+                           message.tensor.index);
+      return message.kind == ClusterMessage::Kind::tensor ? tensor_arrival(message.tensor, message.commit, *message.cluster, cta)
+                                                          : land_launch_response(message, cta);
   }
 }
 

@@ -14,7 +14,8 @@ class InstructionCache {
   InstructionCache(const cfg::InstructionFetch& config, uint32_t subcores, uint32_t instructions)
       : config_(config),
         lines_((instructions * config.bytes_per_instruction) / config.line_bytes + 2 + config.prefetch_lines),
-        l1_(lines_, kNever), l0_(subcores, Level0{std::vector<Cycle>(lines_, kNever), {}, 0}) {
+        l1_(lines_, kNever),
+        l0_(subcores, Level0{std::vector<Cycle>(lines_, kNever), {}, 0}) {
     for (auto& level : l0_) level.order.assign(std::max<uint32_t>(1, config.l0_bytes / config.line_bytes), ~0u);
     l1_order_.assign(std::max<uint32_t>(1, config.l1_bytes / config.line_bytes), ~0u);
   }
@@ -43,8 +44,7 @@ class InstructionCache {
     if (l1_[line] == kNever) {
       // Misses stream: a line asked for while another is on its way comes one hit time behind it.
       const Cycle alone = now + config_.miss_cycles;
-      l1_[line] = line > 0 && l1_[line - 1] != kNever && l1_[line - 1] > now
-                      ? std::min(alone, l1_[line - 1] + config_.l1_hit_cycles) : alone;
+      l1_[line] = line > 0 && l1_[line - 1] != kNever && l1_[line - 1] > now ? std::min(alone, l1_[line - 1] + config_.l1_hit_cycles) : alone;
       evict(l1_order_, l1_head_, l1_, line);
     }
     return std::max(now, l1_[line]);

@@ -45,8 +45,7 @@ void Sm::plan(uint32_t slot, ReadyAt at_least) {
 
 void Sm::update_next(SubCore& core) {
   Cycle next = kNever;
-  for (size_t i = 0; i < core.warps.size(); ++i)
-    next = std::min(next, std::max(core.ready[i], core.pipe_free[static_cast<size_t>(core.pipe[i])]));
+  for (size_t i = 0; i < core.warps.size(); ++i) next = std::min(next, std::max(core.ready[i], core.pipe_free[static_cast<size_t>(core.pipe[i])]));
   core.next = next == kNever ? kNever : std::max(next, now_ + 1);
 }
 
@@ -78,7 +77,8 @@ void Sm::charge(const SubCore& core, WarpSlot& w) {
     to = std::min(to, now_);
     if (to <= from) return;
     stalls[static_cast<size_t>(reason)] += to - from;
-    if (w.trace) [[unlikely]] w.trace->waited(w.index_in_cta, w.op, reason, from, to);
+    if (w.trace) [[unlikely]]
+      w.trace->waited(w.index_in_cta, w.op, reason, from, to);
     from = to;
   };
   until(w.stall_reason, w.stall_until);
@@ -89,7 +89,8 @@ void Sm::charge(const SubCore& core, WarpSlot& w) {
   until(throttle_reason(core.pipe[w.place]), core.pipe_free[pipe]);
   until(Stall::not_selected, now_);
   stalls[static_cast<size_t>(Stall::selected)] += 1;
-  if (w.trace) [[unlikely]] w.trace->issued(w.index_in_cta, w.op, now_);
+  if (w.trace) [[unlikely]]
+    w.trace->issued(w.index_in_cta, w.op, now_);
 }
 
 void Sm::set_results(WarpSlot& w, const MachineOp& op, ReadyAt value) {
@@ -144,7 +145,8 @@ void Sm::issue(SubCore& core, uint32_t slot) {
     counters[Counter::tensor_cycles_active] += interval;
   }
   if (run_.lifted.issue_slots) w.stall_until = now_;
-  if (w.trace && op.timing == isa::TimingClass::tcgen05_alloc) [[unlikely]] trace_tensor_allocation(w);
+  if (w.trace && op.timing == isa::TimingClass::tcgen05_alloc) [[unlikely]]
+    trace_tensor_allocation(w);
   if (pipe == Pipe::tensor_memory) interval = access_tensor_memory(w, op, interval);
   if (pipe != Pipe::none) {
     core.pipe_free[static_cast<size_t>(pipe)] = now_ + interval;
@@ -190,13 +192,12 @@ void Sm::handle_control(uint32_t slot, isa::Control control) {
       cta.barrier_free = std::max(cta.barrier_free, now_) + m_.scheduler.barrier_warp_cycles;
       const bool complete = cta.cta.barriers.arrive(fx.barrier, w.index_in_cta, lanes, released, error);
       if (!error.empty()) return report_fault(slot, error);
-      if (waits) begin_wait(slot, Blocked::barrier); else plan(slot);
+      if (waits) begin_wait(slot, Blocked::barrier);
+      else plan(slot);
       if (complete) release_barrier(cta, released);
       return;
     }
-    case isa::Control::async_commit:
-      w.warp->async.commit(lanes);
-      return plan(slot);
+    case isa::Control::async_commit: w.warp->async.commit(lanes); return plan(slot);
     case isa::Control::async_wait:
       w.wait_keep = fx.count;
       w.waits_all = fx.flag;
@@ -214,8 +215,7 @@ void Sm::handle_control(uint32_t slot, isa::Control control) {
       wheel_.add(now_ + std::max<Cycle>(1, cycles), {Event::Kind::sleep_end, 0, static_cast<uint16_t>(slot), 0, 0});
       return;
     }
-    case isa::Control::trap:
-      return report_fault(slot);
+    case isa::Control::trap: return report_fault(slot);
     default:
       if (!async_control(slot, control)) plan(slot);
   }

@@ -223,7 +223,8 @@ void Sm::hold_stores(SubCore& core, uint32_t bytes) {
 
 void Sm::global_store(SubCore& core, uint32_t slot, const isa::Access& access, bool with_result, uint32_t load_slot) {
   coalesce(access, m_.l1.line_bytes, m_.l1.sector_bytes, lines_);
-  const Cycle start = enter_lsu(core, std::max<double>(lines_.count * m_.l1.tag_cycles, lines_.sectors * m_.l1.sector_bytes / m_.l1.data_bytes_per_cycle));
+  const Cycle start =
+      enter_lsu(core, std::max<double>(lines_.count * m_.l1.tag_cycles, lines_.sectors * m_.l1.sector_bytes / m_.l1.data_bytes_per_cycle));
   hold_stores(core, lines_.sectors * m_.l1.sector_bytes);
   WarpSlot& w = warps_[slot];
   w.stores_leave = up(stores_leave_);
@@ -293,7 +294,8 @@ void Sm::deliver_arrivals(uint32_t slot) {
   for (const auto& arrival : w.warp->async.take_arrivals()) {
     const uint32_t count = static_cast<uint32_t>(std::popcount(arrival.lanes));
     CtaSlot& cta = ctas_[w.cta_slot];
-    const isa::MbarrierSource source{isa::MbarrierSource::Kind::cp_async, static_cast<uint8_t>(cta.cta.rank), static_cast<uint16_t>(w.index_in_cta), w.warp->last_inst()};
+    const isa::MbarrierSource source{isa::MbarrierSource::Kind::cp_async, static_cast<uint8_t>(cta.cta.rank), static_cast<uint16_t>(w.index_in_cta),
+                                     w.warp->last_inst()};
     if (auto e = cta.cta.mbarriers.arrive(arrival.offset, {.count = count}, source)) return async_fault(e, cta, w.index_in_cta, w.warp->last_inst());
     wake_mbarrier_waiters(cta);
   }

@@ -10,9 +10,14 @@
 namespace tcsim::sim {
 
 Sm::Sm(const KernelRun& run, uint32_t id, const isa::GlobalMemory& global)
-    : run_(run), m_(*run.machine), id_(id), global_(global),
+    : run_(run),
+      m_(*run.machine),
+      id_(id),
+      global_(global),
       icache_(run.machine->fetch, run.machine->limits.subcores, run.program->step_count()),
-      l1_(run.machine->l1, run.l1_bytes), banks_{run.machine->smem.banks, run.machine->smem.bank_bytes}, extra_words_(run.machine->smem.banks) {
+      l1_(run.machine->l1, run.l1_bytes),
+      banks_{run.machine->smem.banks, run.machine->smem.bank_bytes},
+      extra_words_(run.machine->smem.banks) {
   ops.resize(run.program->step_count());
   ctas_.resize(run.ctas_per_sm);
   warps_.resize(size_t{run.ctas_per_sm} * run.warps_per_cta);
@@ -94,8 +99,15 @@ void Sm::handle(const Event& event) {
     case Event::Kind::response: handle_response(event.id); break;
     case Event::Kind::sleep_end: end_wait(event.warp, now_, Stall::sleeping); break;
     case Event::Kind::warp_wake: wake(event.warp); break;
-    case Event::Kind::tma: if (tma_event_ == now_) { tma_event_ = kNever; run_tma(); } break;
-    case Event::Kind::wgmma: if (wgmma_event_ == now_) advance_wgmma(); break;
+    case Event::Kind::tma:
+      if (tma_event_ == now_) {
+        tma_event_ = kNever;
+        run_tma();
+      }
+      break;
+    case Event::Kind::wgmma:
+      if (wgmma_event_ == now_) advance_wgmma();
+      break;
     case Event::Kind::wgmma_result: {
       const uint32_t group = wgmma_results_.front();
       wgmma_results_.pop_front();
@@ -205,8 +217,7 @@ void Sm::handle_response(uint32_t id) {
     return bulk_response(job, static_cast<uint32_t>(std::popcount(request.sectors)) * m_.l1.sector_bytes);
   }
   inflight_sectors_ -= static_cast<uint32_t>(std::popcount(request.sectors));
-  while (!held_back_.empty() &&
-         inflight_sectors_ + static_cast<uint32_t>(std::popcount(held_back_.front().sectors)) <= m_.l1.miss_queue_sectors) {
+  while (!held_back_.empty() && inflight_sectors_ + static_cast<uint32_t>(std::popcount(held_back_.front().sectors)) <= m_.l1.miss_queue_sectors) {
     MemRequest held = held_back_.front();
     held_back_.pop_front();
     held.cycle = now_;

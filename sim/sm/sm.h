@@ -49,10 +49,10 @@ class Sm {
   /// The memory system answers request `id` at `cycle`.
   void respond(uint32_t id, Cycle cycle) { wheel_.add(cycle, {Event::Kind::response, 0, 0, id, 0}); }
 
-  std::vector<MemRequest> outbox;         // requests of this quantum, in issue order
-  std::vector<ClusterMessage> cluster_outbox;   // to SMs of the same clusters; `cycle` is when they arrive
+  std::vector<MemRequest> outbox;              // requests of this quantum, in issue order
+  std::vector<ClusterMessage> cluster_outbox;  // to SMs of the same clusters; `cycle` is when they arrive
   void receive(ClusterMessage message);
-  std::vector<CancelRequest> cancel_outbox;     // clusterlaunchcontrol.try_cancel of this quantum
+  std::vector<CancelRequest> cancel_outbox;  // clusterlaunchcontrol.try_cancel of this quantum
   /// Messages with the answer to one of them.
   static void answer_cancel(const CancelRequest& request, const isa::LaunchResponse& response, std::vector<ClusterMessage>& messages);
   /// A line of a multicast load comes back at `cycle`, to all SMs that want it.
@@ -60,15 +60,19 @@ class Sm {
   void multicast_arrival(const std::shared_ptr<BulkJob>& job, Cycle cycle);
   /// Time limits of try_wait that nothing else comes before.
   bool idle_waiting() const;
-  struct Finished { Cycle cycle; uint64_t linear; ClusterState* cluster; };
-  std::vector<Finished> finished;         // CTAs of this quantum
-  std::vector<OpStats> ops;               // one an operation of the program
+  struct Finished {
+    Cycle cycle;
+    uint64_t linear;
+    ClusterState* cluster;
+  };
+  std::vector<Finished> finished;  // CTAs of this quantum
+  std::vector<OpStats> ops;        // one an operation of the program
   CounterBlock counters;
-  std::map<uint32_t, MbarrierStats> mbarriers;  // by offset in shared memory
-  std::vector<Diagnostic> faults;         // the user's fault: the run ends
+  std::map<uint32_t, MbarrierStats> mbarriers;                   // by offset in shared memory
+  std::vector<Diagnostic> faults;                                // the user's fault: the run ends
   std::unordered_map<uint32_t, InstructionConflicts> conflicts;  // by PTX instruction
 
-  isa::HazardLog hazards;                 // suspicious reads and writes
+  isa::HazardLog hazards;  // suspicious reads and writes
 
   bool idle() const { return resident_ctas_ == 0 && stores_open_ == 0; }
   Cycle last_active() const { return last_active_; }
@@ -84,25 +88,29 @@ class Sm {
     Cycle started = 0;
     CtaTrace* trace = nullptr;
     ClusterState* cluster = nullptr;
-    std::unique_ptr<ClusterState> alone;   // a cluster of this CTA only
-    Cycle tensor_done = 0;    // completion of the tcgen05 operations that its threads issued
-    Cycle barrier_free = 0;   // the barrier unit takes arrivals of the CTA one warp at a time
+    std::unique_ptr<ClusterState> alone;  // a cluster of this CTA only
+    Cycle tensor_done = 0;                // completion of the tcgen05 operations that its threads issued
+    Cycle barrier_free = 0;               // the barrier unit takes arrivals of the CTA one warp at a time
     bool used = false;
   };
   struct SubCore {
-    std::vector<uint16_t> warps;             // slots resident here
-    std::vector<Cycle> ready;                // of the same warps: may issue from here on, pipes permitting
-    std::vector<Pipe> pipe;                  // that the warp's next operation needs
+    std::vector<uint16_t> warps;  // slots resident here
+    std::vector<Cycle> ready;     // of the same warps: may issue from here on, pipes permitting
+    std::vector<Pipe> pipe;       // that the warp's next operation needs
     std::array<Cycle, kPipes> pipe_free{};
-    std::array<uint16_t, kPipes> pipe_user{};  // warp slot that used the pipe last ...
-    std::array<Cycle, kPipes> pipe_spaced{};   // ... and when its own interval is over (pipe_free may be later: queue full)
-    std::vector<Cycle> mio_starts, lsu_starts; // rings: when the n-th last queued instruction leaves the queue
+    std::array<uint16_t, kPipes> pipe_user{};   // warp slot that used the pipe last ...
+    std::array<Cycle, kPipes> pipe_spaced{};    // ... and when its own interval is over (pipe_free may be later: queue full)
+    std::vector<Cycle> mio_starts, lsu_starts;  // rings: when the n-th last queued instruction leaves the queue
     uint32_t mio_head = 0, lsu_head = 0;
-    double mio_path_free = 0;                // the sub-core's own way into the shared pipe
-    uint16_t last = 0xffff;                  // greedy
-    Cycle next = kNever;                     // earliest possible issue
+    double mio_path_free = 0;  // the sub-core's own way into the shared pipe
+    uint16_t last = 0xffff;    // greedy
+    Cycle next = kNever;       // earliest possible issue
   };
-  struct Waiter { uint16_t warp; uint16_t slot; uint32_t copy; };  // copy != 0: a cp.async
+  struct Waiter {
+    uint16_t warp;
+    uint16_t slot;
+    uint32_t copy;
+  };  // copy != 0: a cp.async
   struct Request {
     uint64_t line = 0;
     uint8_t sectors = 0;
@@ -111,11 +119,13 @@ class Sm {
     std::shared_ptr<BulkJob> job;
     std::vector<Waiter> waiters;
   };
-  struct CopyState { uint32_t responses; };
-  struct TensorJob {           // a tcgen05 operation on its way
+  struct CopyState {
+    uint32_t responses;
+  };
+  struct TensorJob {  // a tcgen05 operation on its way
     isa::Tcgen05Op op;
-    uint32_t warp = 0;         // slot of the issuing warp
-    uint32_t traced = ~0u;     // its index in the CTA's trace
+    uint32_t warp = 0;      // slot of the issuing warp
+    uint32_t traced = ~0u;  // its index in the CTA's trace
   };
 
   // sm.cpp
@@ -130,7 +140,7 @@ class Sm {
   void plan(uint32_t slot, ReadyAt at_least = 0);
   void set_ready(WarpSlot& w, Cycle ready, Pipe pipe);
   void update_next(SubCore& core);
-  bool issue_from(SubCore& core);   // false: no warp was ready
+  bool issue_from(SubCore& core);  // false: no warp was ready
   void issue(SubCore& core, uint32_t slot);
   void charge(const SubCore& core, WarpSlot& w);
   void set_results(WarpSlot& w, const MachineOp& op, ReadyAt value);
@@ -222,7 +232,7 @@ class Sm {
   const KernelRun& run_;
   const cfg::Machine& m_;
   uint32_t id_;
-  isa::GlobalMemory global_;   // a view of the launch's buffers
+  isa::GlobalMemory global_;  // a view of the launch's buffers
   Cycle now_ = 0;
   EventWheel wheel_;
   std::vector<CtaSlot> ctas_;
@@ -231,35 +241,35 @@ class Sm {
   InstructionCache icache_;
   L1Tags l1_;
   Banks banks_;
-  std::vector<uint32_t> extra_words_;               // by bank, of the access that is being counted
+  std::vector<uint32_t> extra_words_;  // by bank, of the access that is being counted
   double mio_free_ = 0, lsu_free_ = 0;
-  uint32_t stores_open_ = 0;                        // requests that L2 has not answered
-  double stores_leave_ = 0;                         // when the last store so far is in the crossbar
+  uint32_t stores_open_ = 0;  // requests that L2 has not answered
+  double stores_leave_ = 0;   // when the last store so far is in the crossbar
   std::vector<Request> requests_;
   std::vector<uint32_t> free_requests_;
   std::unordered_map<uint64_t, CopyState> copies_;  // (warp slot, copy id)
   uint32_t inflight_sectors_ = 0;
-  std::deque<MemRequest> held_back_;                // no credit for sectors in flight
+  std::deque<MemRequest> held_back_;  // no credit for sectors in flight
   WgmmaUnit wgmma_;
-  Cycle wgmma_event_ = kNever;                      // its next event in the wheel
-  std::unique_ptr<isa::TensorMemory> tensor_memory_; // nullptr: the machine has none
+  Cycle wgmma_event_ = kNever;                        // its next event in the wheel
+  std::unique_ptr<isa::TensorMemory> tensor_memory_;  // nullptr: the machine has none
   Tcgen05Unit tcgen05_;
   std::vector<TensorJob> tensor_jobs_;
   std::vector<uint32_t> free_tensor_jobs_;
-  std::deque<uint32_t> wgmma_results_;              // groups whose results are on their way
-  std::deque<std::shared_ptr<BulkJob>> tma_jobs_;   // the front one generates requests
+  std::deque<uint32_t> wgmma_results_;             // groups whose results are on their way
+  std::deque<std::shared_ptr<BulkJob>> tma_jobs_;  // the front one generates requests
   Cycle tma_event_ = kNever;
   double tma_free_ = 0;
-  uint64_t tma_in_flight_ = 0;                      // bytes
-  Cycle tma_changed_ = 0;                           // when that last changed
-  bool tma_waits_ = false;                          // for room in flight or a descriptor
+  uint64_t tma_in_flight_ = 0;                              // bytes
+  Cycle tma_changed_ = 0;                                   // when that last changed
+  bool tma_waits_ = false;                                  // for room in flight or a descriptor
   std::vector<uint64_t> descriptors_, cached_descriptors_;  // addresses, most recently used last
-  std::vector<std::shared_ptr<BulkJob>> done_jobs_; // of bulk_done events
+  std::vector<std::shared_ptr<BulkJob>> done_jobs_;         // of bulk_done events
   std::vector<uint32_t> free_done_;
   std::unordered_map<const BulkJob*, uint32_t> arriving_;  // multicast lines still to come
   std::vector<ClusterMessage> messages_;
   std::vector<uint32_t> free_messages_;
-  double remote_free_ = 0;                          // this SM's way to other SMs' shared memory
+  double remote_free_ = 0;  // this SM's way to other SMs' shared memory
   uint32_t free_ctas_ = 0, resident_ctas_ = 0, resident_warps_ = 0;
   uint64_t next_age_ = 0;
   Cycle constants_ready_ = 0;  // the constant bank is cold when the first CTA comes

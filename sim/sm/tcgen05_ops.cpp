@@ -75,7 +75,8 @@ void Sm::issue_tcgen05(uint32_t slot, const MachineOp& op) {
       id = free_tensor_jobs_.back();
       free_tensor_jobs_.pop_back();
     }
-    tensor_jobs_[id] = {issued, slot, w.trace ? w.trace->tensor_issued({issued, w.index_in_cta, now_, times.begin, times.end, done}) : CtaTrace::kNone};
+    tensor_jobs_[id] = {issued, slot,
+                        w.trace ? w.trace->tensor_issued({issued, w.index_in_cta, now_, times.begin, times.end, done}) : CtaTrace::kNone};
     ++w.outstanding;
     wheel_.add(std::max(done, now_ + 1), {Event::Kind::tcgen05, 0, 0, id, 0});
   }
@@ -168,11 +169,13 @@ void Sm::ask_for_cluster(uint32_t slot) {
   CtaSlot& cta = ctas_[w.cta_slot];
   ClusterState& cluster = *cta.cluster;
   const isa::LaunchCancel& cancel = w.warp->ctx.fx.cancel;
-  const isa::MbarrierSource source{isa::MbarrierSource::Kind::bulk, static_cast<uint8_t>(cta.cta.rank), static_cast<uint16_t>(w.index_in_cta), w.warp->last_inst()};
+  const isa::MbarrierSource source{isa::MbarrierSource::Kind::bulk, static_cast<uint8_t>(cta.cta.rank), static_cast<uint16_t>(w.index_in_cta),
+                                   w.warp->last_inst()};
   for (uint32_t m = targets(cancel, cluster.members.size()); m; m &= m - 1) {
     isa::Cta& target = *cluster.cluster.ctas[static_cast<size_t>(std::countr_zero(m))];
     target.shared.fly(cancel.response.offset, isa::LaunchResponse::kBytes);
-    if (auto e = target.mbarriers.issued(cancel.mbarrier.offset, isa::LaunchResponse::kBytes, source)) return async_fault(e, cta, w.index_in_cta, source.inst);
+    if (auto e = target.mbarriers.issued(cancel.mbarrier.offset, isa::LaunchResponse::kBytes, source))
+      return async_fault(e, cta, w.index_in_cta, source.inst);
   }
   cancel_outbox.push_back({now_ + m_.of(isa::TimingClass::launch_cancel).latency, cancel, source, &cluster});
 }

@@ -33,8 +33,8 @@ std::string describe_conflict(const isa::Access& access, Banks banks);
 
 /// The conflicts of an instruction in a run.
 struct InstructionConflicts {
-  std::string lanes;           // of its first execution that conflicts
-  std::vector<uint64_t> extra; // by bank, as count_wavefronts adds them up, of all executions
+  std::string lanes;            // of its first execution that conflicts
+  std::vector<uint64_t> extra;  // by bank, as count_wavefronts adds them up, of all executions
 };
 
 }  // namespace tcsim::sim

@@ -80,10 +80,12 @@ TEST(Wavefronts, WideLoads) {
 // (bit 6 is M): pairs collide: 2 each, 8; <3,3,5> uses bits 8-10: k bits 1-2: 8.
 TEST(Wavefronts, LdmatrixTransposedSwizzles) {
   const auto run = [](int b, int m, int s) {
-    return count_wavefronts(access(AccessKind::ldmatrix, 16, [=](uint32_t l) {
-      const uint64_t offset = (l / 8) * 8ull + (l % 8) * 128ull;
-      return (b == 0 ? offset : swizzle(offset, b, m, s)) * 2;
-    }), {});
+    return count_wavefronts(access(AccessKind::ldmatrix, 16,
+                                   [=](uint32_t l) {
+                                     const uint64_t offset = (l / 8) * 8ull + (l % 8) * 128ull;
+                                     return (b == 0 ? offset : swizzle(offset, b, m, s)) * 2;
+                                   }),
+                            {});
   };
   EXPECT_EQ(run(0, 0, 0).total, 32u);
   EXPECT_EQ(run(3, 3, 4).total, 4u);
@@ -97,7 +99,9 @@ TEST(Wavefronts, BroadcastAndPartialMask) {
   // Bytes: four lanes share each word, 8 words, no conflict.
   EXPECT_EQ(count_wavefronts(access(AccessKind::load, 1, [](uint32_t l) { return uint64_t{l}; }), {}).total, 1u);
   // Only lanes 0-7 of a 128-bit access: one group.
-  const auto w = count_wavefronts(access(AccessKind::load, 16, [](uint32_t l) { return l * 16ull; }, 0xff), {});
+  const auto w = count_wavefronts(access(
+                                      AccessKind::load, 16, [](uint32_t l) { return l * 16ull; }, 0xff),
+                                  {});
   EXPECT_EQ(w.total, 1u);
   EXPECT_EQ(w.ideal, 1u);
 }

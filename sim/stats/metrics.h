@@ -32,11 +32,11 @@ struct LaunchShape {
 };
 
 struct RunCounters {
-  std::vector<CounterBlock> sms; // one for each SM of the chip; those without work stay 0
-  CounterBlock memory;           // L2 and DRAM
-  StallCycles stalls{};          // warp-cycles of all SMs
-  uint64_t cycles = 0;           // sm__cycles_elapsed.max
-  uint64_t kernel_cycles = 0;    // first instruction to last store
+  std::vector<CounterBlock> sms;  // one for each SM of the chip; those without work stay 0
+  CounterBlock memory;            // L2 and DRAM
+  StallCycles stalls{};           // warp-cycles of all SMs
+  uint64_t cycles = 0;            // sm__cycles_elapsed.max
+  uint64_t kernel_cycles = 0;     // first instruction to last store
   LaunchShape launch;
 };
 
@@ -52,4 +52,4 @@ std::string metric_unit(const std::string& metric);
 /// Reference page: every counter with its unit and meaning (Markdown).
 std::string describe_counters();
 
-} // namespace tcsim::sim
+}  // namespace tcsim::sim

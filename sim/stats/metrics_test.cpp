@@ -54,26 +54,21 @@ RunCounters counters() {
   run.stalls[static_cast<size_t>(StallReason::selected)] = 1200;
   run.stalls[static_cast<size_t>(StallReason::long_scoreboard)] = 3600;
   run.stalls[static_cast<size_t>(StallReason::wait)] = 3200;
-  run.launch = {.grid_ctas = 12,
-                .block_threads = 128,
-                .registers_per_thread = 96,
-                .ctas_per_sm = 2,
-                .warps_per_cta = 4,
-                .limit_registers = 5};
+  run.launch = {.grid_ctas = 12, .block_threads = 128, .registers_per_thread = 96, .ctas_per_sm = 2, .warps_per_cta = 4, .limit_registers = 5};
   return run;
 }
 
 TEST(Metrics, RollUpsAreArithmetic) {
   const Metrics m = make_metrics(counters(), machine());
   EXPECT_EQ(m.at("sm__cycles_elapsed.max"), 1000);
-  EXPECT_EQ(m.at("sm__cycles_active.avg"), 500); // (600 + 400) / 2
+  EXPECT_EQ(m.at("sm__cycles_active.avg"), 500);  // (600 + 400) / 2
   EXPECT_EQ(m.at("sm__cycles_active.min"), 400);
   EXPECT_EQ(m.at("sm__cycles_active.max"), 600);
   EXPECT_EQ(m.at("sm__cycles_active.sum"), 1000);
   EXPECT_EQ(m.at("smsp__inst_executed.sum"), 1200);
-  EXPECT_EQ(m.at("smsp__inst_executed.avg"), 150); // 1200 / 8 sub-cores
+  EXPECT_EQ(m.at("smsp__inst_executed.avg"), 150);  // 1200 / 8 sub-cores
   EXPECT_EQ(m.count("smsp__inst_executed.max"), 0u);
-  EXPECT_EQ(m.at("sm__inst_executed.avg.per_cycle_active"), 1.2); // 1200 / 1000
+  EXPECT_EQ(m.at("sm__inst_executed.avg.per_cycle_active"), 1.2);  // 1200 / 1000
   EXPECT_EQ(m.at("smsp__inst_executed.avg.per_cycle_active"), 0.3);
 }
 
@@ -82,25 +77,25 @@ TEST(Metrics, PercentagesOfPeak) {
   // 2000 tensor sub-core cycles of 4 x 1000 active, 4 x 2000 elapsed.
   EXPECT_EQ(m.at("sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_active"), 50);
   EXPECT_EQ(m.at("sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_elapsed"), 25);
-  EXPECT_EQ(m.at("sm__pipe_tensor_cycles_active.max"), 300); // 1200 / 4 pipes
+  EXPECT_EQ(m.at("sm__pipe_tensor_cycles_active.max"), 300);  // 1200 / 4 pipes
   EXPECT_EQ(m.at("smsp__issue_active.avg.pct_of_peak_sustained_active"), 30);
-  EXPECT_EQ(m.at("sm__warps_active.avg.pct_of_peak_sustained_active"), 12.5); // 8 of 64
-  EXPECT_EQ(m.at("lts__t_sectors.sum.pct_of_peak_sustained_elapsed"), 20);    // 3200 of 16 a cycle x 1000
-  EXPECT_EQ(m.at("dram__throughput.avg.pct_of_peak_sustained_elapsed"), 50);  // 50000 of 100 x 1000
+  EXPECT_EQ(m.at("sm__warps_active.avg.pct_of_peak_sustained_active"), 12.5);  // 8 of 64
+  EXPECT_EQ(m.at("lts__t_sectors.sum.pct_of_peak_sustained_elapsed"), 20);     // 3200 of 16 a cycle x 1000
+  EXPECT_EQ(m.at("dram__throughput.avg.pct_of_peak_sustained_elapsed"), 50);   // 50000 of 100 x 1000
 }
 
 TEST(Metrics, RatiosAndHitRates) {
   const Metrics m = make_metrics(counters(), machine());
   EXPECT_EQ(m.at("smsp__average_warps_issue_stalled_long_scoreboard_per_issue_active.ratio"),
-            3); // 3600 / 1200
+            3);  // 3600 / 1200
   EXPECT_EQ(m.at("smsp__average_warps_issue_stalled_selected_per_issue_active.ratio"), 1);
   EXPECT_EQ(m.at("l1tex__t_sector_hit_rate.pct"), 25);
   EXPECT_EQ(m.at("lts__t_sector_hit_rate.pct"), 25);
-  EXPECT_EQ(m.at("smsp__thread_inst_executed_per_inst_executed.ratio"), 24); // 28800 / 1200
-  EXPECT_EQ(m.at("gpu__time_duration.sum"), 1000);                           // 1000 cycles at 1 GHz, in ns
-  EXPECT_EQ(m.at("launch__waves_per_multiprocessor"), 3);                    // 12 CTAs / (2 SMs x 2)
+  EXPECT_EQ(m.at("smsp__thread_inst_executed_per_inst_executed.ratio"), 24);  // 28800 / 1200
+  EXPECT_EQ(m.at("gpu__time_duration.sum"), 1000);                            // 1000 cycles at 1 GHz, in ns
+  EXPECT_EQ(m.at("launch__waves_per_multiprocessor"), 3);                     // 12 CTAs / (2 SMs x 2)
   EXPECT_EQ(m.at("launch__occupancy_limit_registers"), 5);
-  EXPECT_EQ(m.at("sm__maximum_warps_per_active_cycle_pct"), 12.5); // 2 x 4 of 64
+  EXPECT_EQ(m.at("sm__maximum_warps_per_active_cycle_pct"), 12.5);  // 2 x 4 of 64
 }
 
 TEST(Metrics, NothingRanGivesZerosNotNan) {
@@ -111,12 +106,12 @@ TEST(Metrics, NothingRanGivesZerosNotNan) {
 TEST(Metrics, EveryCounterReachesTheMetrics) {
   for (size_t i = 0; i < kCounters; ++i) {
     const auto counter = static_cast<Counter>(i);
-    if (counter == Counter::cycles_elapsed) continue; // comes from RunCounters::cycles
+    if (counter == Counter::cycles_elapsed) continue;  // comes from RunCounters::cycles
     RunCounters run;
     run.sms.resize(2);
     run.sms[1][counter] = 8;
     const Metrics m = make_metrics(run, machine());
-    const double shown = counter == Counter::tensor_cycles_active ? 2 : 8; // 8 sub-core cycles on 4 pipes
+    const double shown = counter == Counter::tensor_cycles_active ? 2 : 8;  // 8 sub-core cycles on 4 pipes
     EXPECT_EQ(m.at(std::string(info(counter).name) + ".sum"), shown) << info(counter).name;
   }
 }
@@ -175,7 +170,7 @@ TEST(Metrics, VocabularyIsThere) {
 
 TEST(StallShares, SumToOne) {
   const auto shares = stall_shares(counters().stalls);
-  EXPECT_DOUBLE_EQ(shares[static_cast<size_t>(StallReason::long_scoreboard)], 0.45); // 3600 / 8000
+  EXPECT_DOUBLE_EQ(shares[static_cast<size_t>(StallReason::long_scoreboard)], 0.45);  // 3600 / 8000
   double all = 0;
   for (double s : shares) all += s;
   EXPECT_DOUBLE_EQ(all, 1);
@@ -198,5 +193,5 @@ TEST(MetricUnit, AsNcuPrintsThem) {
   EXPECT_EQ(metric_unit("launch__registers_per_thread"), "register/thread");
 }
 
-} // namespace
-} // namespace tcsim::sim
+}  // namespace
+}  // namespace tcsim::sim

@@ -9,8 +9,26 @@
 namespace tcsim::sim {
 
 enum class StallReason : uint8_t {
-  barrier, branch_resolving, dispatch_stall, drain, gmma, imc_miss, lg_throttle, long_scoreboard, math_pipe_throttle,
-  membar, mio_throttle, misc, no_instruction, not_selected, selected, short_scoreboard, sleeping, tex_throttle, wait, count
+  barrier,
+  branch_resolving,
+  dispatch_stall,
+  drain,
+  gmma,
+  imc_miss,
+  lg_throttle,
+  long_scoreboard,
+  math_pipe_throttle,
+  membar,
+  mio_throttle,
+  misc,
+  no_instruction,
+  not_selected,
+  selected,
+  short_scoreboard,
+  sleeping,
+  tex_throttle,
+  wait,
+  count
 };
 constexpr size_t kStallReasons = static_cast<size_t>(StallReason::count);
 

@@ -12,7 +12,8 @@ bool can_end(CtaTrace::Cause::By by, Blocked on) {
     case Blocked::mbarrier: return by != By::wgmma;
     case Blocked::wgmma: return by == By::wgmma;
     case Blocked::bulk_group: return by == By::copy;
-    case Blocked::barrier: case Blocked::registers: return by == By::warp;
+    case Blocked::barrier:
+    case Blocked::registers: return by == By::warp;
     default: return false;
   }
 }

@@ -26,16 +26,16 @@ class CtaTrace {
   /// Who let a suspended warp go on.
   struct Cause {
     enum class By : uint8_t { none, copy, wgmma, tensor, warp, remote_warp } by = By::none;
-    uint32_t index = 0;      // of the copy, the wgmma, the tcgen05 operation (a commit) or the warp
-    uint64_t cta = 0;        // copies, tcgen05: the CTA that issued it; remote warps: rank in the cluster
+    uint32_t index = 0;  // of the copy, the wgmma, the tcgen05 operation (a commit) or the warp
+    uint64_t cta = 0;    // copies, tcgen05: the CTA that issued it; remote warps: rank in the cluster
     Cycle at = kNever;
   };
   /// A warp that the hardware suspended; or, on Blocked::no, one that waits for its accesses to Tensor Memory.
   struct Wait {
     Blocked on = Blocked::no;
-    uint64_t id = 0;         // mbarrier: offset; barrier: number; groups: how many may stay pending; registers wanted
-    uint64_t phase = 0;      // mbarrier: the awaited one
-    uint32_t inst = 0;       // the waiting instruction
+    uint64_t id = 0;     // mbarrier: offset; barrier: number; groups: how many may stay pending; registers wanted
+    uint64_t phase = 0;  // mbarrier: the awaited one
+    uint32_t inst = 0;   // the waiting instruction
     Cycle resumed = kNever;
     bool timed_out = false;
     Cause cause;
@@ -45,7 +45,7 @@ class CtaTrace {
     uint32_t op = 0;
     Stall reason = Stall::selected;
     Cycle from = 0, to = 0;
-    uint32_t wait = kNone;   // index in waits()
+    uint32_t wait = kNone;  // index in waits()
   };
   struct Copy {
     isa::BulkCopy copy;
@@ -54,7 +54,11 @@ class CtaTrace {
   };
   /// Bytes of a copy are where they should be: in this CTA's shared memory, in another CTA's, or in global memory. Also: the arrival
   /// of a commit at an mbarrier of this CTA. cta: the issuer.
-  struct Landing { uint64_t cta; uint32_t index; Cycle at; };
+  struct Landing {
+    uint64_t cta;
+    uint32_t index;
+    Cycle at;
+  };
   struct Wgmma {
     uint32_t inst = 0, group = 0;
     Cycle issued = 0, from = kNever, to = kNever, done = kNever;  // on the tensor cores [from, to); registers written at done
@@ -66,15 +70,21 @@ class CtaTrace {
     Cycle issued = 0, from = 0, to = 0, done = 0;
   };
   /// tcgen05.ld or st of a warp: passes through its sub-core's way to Tensor Memory in [from, to), is over at done.
-  struct TensorAccess { uint32_t inst = 0, warp = 0; Cycle from = 0, to = 0, done = 0; };
+  struct TensorAccess {
+    uint32_t inst = 0, warp = 0;
+    Cycle from = 0, to = 0, done = 0;
+  };
   /// Which columns of Tensor Memory the CTA owns from now on: a bit for each unit of allocation.
-  struct TensorColumns { Cycle at = 0; uint32_t units = 0; };
+  struct TensorColumns {
+    Cycle at = 0;
+    uint32_t units = 0;
+  };
   struct BarrierChange {
     uint32_t offset = 0;
     Cycle at = 0;
     uint64_t phase = 0;
     uint32_t pending = 0, expected = 0;
-    int32_t bytes = 0;       // missing
+    int32_t bytes = 0;  // missing
     auto operator<=>(const BarrierChange&) const = default;
   };
 
@@ -135,12 +145,15 @@ class CtaTrace {
   isa::Dim3 id_;
   Cycle begin_ = 0;
   std::vector<std::vector<Slice>> warps_;
-  std::vector<uint32_t> open_;        // by warp: its wait that no slice shows yet
+  std::vector<uint32_t> open_;  // by warp: its wait that no slice shows yet
   std::vector<Wait> waits_;
   std::vector<Copy> copies_;
   std::vector<Landing> landings_;
   std::vector<Wgmma> wgmmas_;
-  struct Queue { std::vector<uint32_t> issued; size_t ran = 0, done = 0; };
+  struct Queue {
+    std::vector<uint32_t> issued;
+    size_t ran = 0, done = 0;
+  };
   std::map<uint32_t, Queue> groups_;  // warpgroups: indices in wgmmas_, in order
   std::vector<TensorOp> tensor_ops_;
   std::vector<Landing> commits_;
@@ -152,8 +165,8 @@ class CtaTrace {
 };
 
 struct TraceOptions {
-  std::vector<uint64_t> ctas;     // in launch order; empty: the first CTA, and its peers when it has a cluster
-  size_t max_events = 400'000;    // slices, copies, matrix instructions and barrier changes of all CTAs
+  std::vector<uint64_t> ctas;   // in launch order; empty: the first CTA, and its peers when it has a cluster
+  size_t max_events = 400'000;  // slices, copies, matrix instructions and barrier changes of all CTAs
 };
 
 /// The traced CTAs of one launch.

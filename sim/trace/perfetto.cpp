@@ -48,7 +48,10 @@ class CtaPicture : CtaView {
   void name_process() const {
     const isa::Dim3 at = t_.id();
     const std::string launch = l_.number == 0 ? "" : fmt::format("launch {}, ", l_.number + 1);
-    l_.put({{"ph", "M"}, {"pid", l_.pid(id_)}, {"name", "process_name"}, {"args", {{"name", fmt::format("{}CTA {} ({},{},{}) on SM {}", launch, id_, at.x, at.y, at.z, t_.sm())}}}});
+    l_.put({{"ph", "M"},
+            {"pid", l_.pid(id_)},
+            {"name", "process_name"},
+            {"args", {{"name", fmt::format("{}CTA {} ({},{},{}) on SM {}", launch, id_, at.x, at.y, at.z, t_.sm())}}}});
     l_.put({{"ph", "M"}, {"pid", l_.pid(id_)}, {"name", "process_sort_index"}, {"args", {{"sort_index", l_.pid(id_)}}}});
   }
   /// producer: asks for bulk loads; mma: issues tcgen05.mma; consumer: runs wgmma; epilogue: reads Tensor Memory, or only stores.
@@ -75,7 +78,8 @@ class CtaPicture : CtaView {
       name_track(warp_tid(warp), role(warp));
       for (const CtaTrace::Slice& s : t_.warps()[warp]) {
         if (s.reason == Stall::selected) {
-          l_.slice(id_, warp_tid(warp), "issue", "issue", s.from, s.to, {{"instructions", s.to - s.from}, {"first", inst_of(s.op).text}, {"source", l_.source(inst_of(s.op))}});
+          l_.slice(id_, warp_tid(warp), "issue", "issue", s.from, s.to,
+                   {{"instructions", s.to - s.from}, {"first", inst_of(s.op).text}, {"source", l_.source(inst_of(s.op))}});
         } else {
           draw_wait(warp, s);
         }
@@ -106,7 +110,9 @@ class CtaPicture : CtaView {
     l_.slice(id_, warp_tid(warp), title, "wait", from, std::max(end_, from + 1), std::move(args));
   }
 
-  static std::string_view open_reason(Blocked on) { return name(on == Blocked::barrier || on == Blocked::cluster ? Stall::barrier : Stall::long_scoreboard); }
+  static std::string_view open_reason(Blocked on) {
+    return name(on == Blocked::barrier || on == Blocked::cluster ? Stall::barrier : Stall::long_scoreboard);
+  }
 
   std::string describe(const CtaTrace::Wait& w, Json& args) const {
     if (w.timed_out) args["ended_by"] = "time limit";
@@ -114,7 +120,9 @@ class CtaPicture : CtaView {
     switch (w.cause.by) {
       case By::copy: args["ended_by"] = "bulk copy"; break;
       case By::wgmma: args["ended_by"] = "wgmma"; break;
-      case By::tensor: args["ended_by"] = w.cause.cta == id_ ? std::string("tcgen05.commit") : fmt::format("tcgen05.commit of CTA {}", w.cause.cta); break;
+      case By::tensor:
+        args["ended_by"] = w.cause.cta == id_ ? std::string("tcgen05.commit") : fmt::format("tcgen05.commit of CTA {}", w.cause.cta);
+        break;
       case By::warp: args["ended_by"] = fmt::format("warp {}", w.cause.index); break;
       case By::remote_warp: args["ended_by"] = fmt::format("warp {} of the CTA of rank {}", w.cause.index, w.cause.cta); break;
       case By::none: break;
@@ -148,9 +156,11 @@ class CtaPicture : CtaView {
       const CtaTrace::Wgmma& g = t_.wgmmas()[w.cause.index];
       if (g.to != kNever) l_.flow("completed", id_, kTensor, g.to - 1, id_, warp_tid(warp), at);
     } else if (w.cause.by == By::tensor) {
-      l_.flow("committed", w.cause.cta, l_.commits.at({w.cause.cta, w.cause.index}), std::min(l_.end_of_commit(w.cause.cta, w.cause.index), at), id_, warp_tid(warp), at);
+      l_.flow("committed", w.cause.cta, l_.commits.at({w.cause.cta, w.cause.index}), std::min(l_.end_of_commit(w.cause.cta, w.cause.index), at), id_,
+              warp_tid(warp), at);
     } else if (w.on == Blocked::no) {
-      if (const CtaTrace::TensorAccess* a = last_access(warp, w)) l_.flow("accessed", id_, kAccesses + warp % kQuarters, a->to - 1, id_, warp_tid(warp), std::max(a->to - 1, at));
+      if (const CtaTrace::TensorAccess* a = last_access(warp, w))
+        l_.flow("accessed", id_, kAccesses + warp % kQuarters, a->to - 1, id_, warp_tid(warp), std::max(a->to - 1, at));
     } else if (w.cause.by == By::warp) {
       l_.flow("released", id_, warp_tid(w.cause.index), w.cause.at, id_, warp_tid(warp), at);
     }
@@ -166,7 +176,8 @@ class CtaPicture : CtaView {
       for (; tracks <= tid - kTma; ++tracks) name_track(kTma + tracks, fmt::format("TMA {}", tracks));
       const auto landed = l_.landed.find({id_, i});
       const bool complete = landed != l_.landed.end();
-      l_.slice(id_, tid, std::string(kind_name(c.copy.kind)), "tma", c.issued, complete ? landed->second : c.issued + 1, copy_args(c, complete ? landed->second - c.issued : 0, complete));
+      l_.slice(id_, tid, std::string(kind_name(c.copy.kind)), "tma", c.issued, complete ? landed->second : c.issued + 1,
+               copy_args(c, complete ? landed->second - c.issued : 0, complete));
       l_.flow("issued", id_, warp_tid(c.warp), c.issued, id_, tid, c.issued);
     }
   }
@@ -219,7 +230,11 @@ class CtaPicture : CtaView {
   // ---- mbarriers ----
 
   void draw_barriers() {
-    struct State { uint32_t tid; uint64_t phase = 0; Cycle first = kNever, end = 0; };
+    struct State {
+      uint32_t tid;
+      uint64_t phase = 0;
+      Cycle first = kNever, end = 0;
+    };
     std::map<uint32_t, State> states;
     for (const CtaTrace::BarrierChange& c : t_.barrier_changes()) states.emplace(c.offset, State{0});
     uint32_t next = kBarriers;
@@ -231,12 +246,17 @@ class CtaPicture : CtaView {
     for (const CtaTrace::BarrierChange& c : t_.barrier_changes()) {
       State& state = states.at(c.offset);
       const std::string where = l_.place(c.offset);
-      l_.put({{"ph", "C"}, {"pid", l_.pid(id_)}, {"ts", l_.time(c.at)}, {"name", where}, {"args", {{"arrivals missing", c.pending}, {"bytes missing", c.bytes}}}});
+      l_.put({{"ph", "C"},
+              {"pid", l_.pid(id_)},
+              {"ts", l_.time(c.at)},
+              {"name", where},
+              {"args", {{"arrivals missing", c.pending}, {"bytes missing", c.bytes}}}});
       const bool begun = c.pending != c.expected || c.bytes != 0;
       if (c.phase != state.phase) {
         // A phase of one arrival begins and ends with it: it shows as the cycle before.
         const Cycle from = std::max(state.end, std::min(state.first, c.at - 1));
-        l_.slice(id_, state.tid, fmt::format("phase {}", state.phase), "mbarrier", from, c.at, {{"mbarrier", where}, {"phase", state.phase}, {"arrivals", c.expected}});
+        l_.slice(id_, state.tid, fmt::format("phase {}", state.phase), "mbarrier", from, c.at,
+                 {{"mbarrier", where}, {"phase", state.phase}, {"arrivals", c.expected}});
         ends_.insert({c.offset, c.at});
         state.phase = c.phase;
         state.first = kNever;
@@ -247,7 +267,8 @@ class CtaPicture : CtaView {
     for (const auto& [offset, state] : states) {
       if (state.first == kNever) continue;
       const std::string where = l_.place(offset);
-      l_.slice(id_, state.tid, fmt::format("phase {}, unfinished", state.phase), "mbarrier", state.first, std::max(end_, state.first + 1), {{"mbarrier", where}, {"phase", state.phase}});
+      l_.slice(id_, state.tid, fmt::format("phase {}, unfinished", state.phase), "mbarrier", state.first, std::max(end_, state.first + 1),
+               {{"mbarrier", where}, {"phase", state.phase}});
     }
   }
 
@@ -260,7 +281,8 @@ class CtaPicture : CtaView {
       l_.flow("arrives", cta, tid, std::min(from, to), id_, barrier->second, to);
     };
     for (const CtaTrace::Landing& landing : t_.commits())
-      arrow(landing.cta, l_.commits.at({landing.cta, landing.index}), l_.end_of_commit(landing.cta, landing.index), l_.trace.of(landing.cta)->tensor_ops()[landing.index].op.mbarrier.offset, landing.at);
+      arrow(landing.cta, l_.commits.at({landing.cta, landing.index}), l_.end_of_commit(landing.cta, landing.index),
+            l_.trace.of(landing.cta)->tensor_ops()[landing.index].op.mbarrier.offset, landing.at);
     for (const CtaTrace::Landing& landing : t_.landings()) {
       const CtaTrace* issuer = l_.trace.of(landing.cta);
       const isa::BulkCopy& copy = issuer->copies()[landing.index].copy;
@@ -268,8 +290,8 @@ class CtaPicture : CtaView {
     }
   }
 
-  std::map<uint32_t, uint32_t> barrier_tids_;        // by offset
-  std::set<std::pair<uint32_t, Cycle>> ends_;        // of phases: offset, cycle
+  std::map<uint32_t, uint32_t> barrier_tids_;  // by offset
+  std::set<std::pair<uint32_t, Cycle>> ends_;  // of phases: offset, cycle
 };
 
 Copies landings(const Trace& trace) {
@@ -317,7 +339,8 @@ Lanes commit_lanes(const Trace& trace) {
   for (const auto& cta : trace.ctas()) {
     FreeTracks tracks(kCommits);
     for (uint32_t i = 0; i < cta->tensor_ops().size(); ++i)
-      if (const CtaTrace::TensorOp& op = cta->tensor_ops()[i]; op.op.kind == isa::Tcgen05Op::Kind::commit) lanes[{cta->linear(), i}] = tracks.take(op.issued, op.done);
+      if (const CtaTrace::TensorOp& op = cta->tensor_ops()[i]; op.op.kind == isa::Tcgen05Op::Kind::commit)
+        lanes[{cta->linear(), i}] = tracks.take(op.issued, op.done);
   }
   return lanes;
 }
@@ -337,7 +360,8 @@ void Timeline::add(const Trace& trace, const LoweredProgram& program, const isa:
 
 std::string Timeline::json() const {
   const Json about = {{"time_unit", "one SM cycle is shown as 1 ns"}, {"kernel", kernels_}};
-  return fmt::format("{{\"displayTimeUnit\": \"ns\", \"otherData\": {},\n\"traceEvents\": [\n{}\n]}}\n", about.dump(-1, ' ', false, Json::error_handler_t::replace), events_);
+  return fmt::format("{{\"displayTimeUnit\": \"ns\", \"otherData\": {},\n\"traceEvents\": [\n{}\n]}}\n",
+                     about.dump(-1, ' ', false, Json::error_handler_t::replace), events_);
 }
 
 }  // namespace tcsim::sim

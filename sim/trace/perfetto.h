@@ -26,7 +26,7 @@ class Timeline {
   std::string kernels_;
   uint32_t launches_ = 0;
   uint64_t flows_ = 0;
-  Cycle offset_ = 0;   // where the next launch begins
+  Cycle offset_ = 0;  // where the next launch begins
 };
 
 }  // namespace tcsim::sim

@@ -16,7 +16,9 @@ std::string short_name(const isa::Inst& inst) {
 
 std::string TracedLaunch::place(uint32_t shared) const { return shared_place(module, kernel(), shared).str(); }
 
-std::string TracedLaunch::source(const isa::Inst& inst) const { return inst.loc.file != 0 ? module.source_of(inst) : isa::place_of(module, inst).str(); }
+std::string TracedLaunch::source(const isa::Inst& inst) const {
+  return inst.loc.file != 0 ? module.source_of(inst) : isa::place_of(module, inst).str();
+}
 
 void TracedLaunch::put(const Json& event) const {
   if (!out.empty()) out += ",\n";
@@ -24,7 +26,14 @@ void TracedLaunch::put(const Json& event) const {
 }
 
 void TracedLaunch::slice(uint64_t cta, uint32_t tid, const std::string& name, std::string_view category, Cycle from, Cycle to, Json args) const {
-  put({{"ph", "X"}, {"pid", pid(cta)}, {"tid", tid}, {"ts", time(from)}, {"dur", static_cast<double>(to - from) / 1000.0}, {"name", name}, {"cat", category}, {"args", std::move(args)}});
+  put({{"ph", "X"},
+       {"pid", pid(cta)},
+       {"tid", tid},
+       {"ts", time(from)},
+       {"dur", static_cast<double>(to - from) / 1000.0},
+       {"name", name},
+       {"cat", category},
+       {"args", std::move(args)}});
 }
 
 void TracedLaunch::flow(std::string_view name, uint64_t from_cta, uint32_t from_tid, Cycle from, uint64_t to_cta, uint32_t to_tid, Cycle to) const {

@@ -30,10 +30,10 @@ struct TracedLaunch {
   const LoweredProgram& program;
   const Trace& trace;
   const Copies& landed;
-  const Lanes& lanes;    // of copies
+  const Lanes& lanes;  // of copies
   const Lanes& commits;
   Cycle offset;
-  uint32_t number;       // of the launch, from 0
+  uint32_t number;  // of the launch, from 0
   uint64_t& flows;
   std::string& out;
 
@@ -65,7 +65,7 @@ class CtaView {
   const TracedLaunch& l_;
   const CtaTrace& t_;
   uint64_t id_;
-  Cycle end_ = 0;        // of what is known of the CTA
+  Cycle end_ = 0;  // of what is known of the CTA
 };
 
 /// Its tcgen05 operations on the tensor core, commits, and Tensor Memory.

@@ -8,9 +8,9 @@
 namespace tcsim::sim {
 
 struct SharedPlace {
-  std::string symbol;    // "shared" when no variable lies there
-  uint64_t offset = 0;   // in it, bytes
-  bool is_array = false; // of 64-bit words, as mbarriers are: then `index` counts them
+  std::string symbol;     // "shared" when no variable lies there
+  uint64_t offset = 0;    // in it, bytes
+  bool is_array = false;  // of 64-bit words, as mbarriers are: then `index` counts them
   uint64_t index = 0;
   std::string str() const;
 };

@@ -27,7 +27,10 @@ class Tcgen05Picture : CtaView {
  private:
   /// Also those of the pair's other CTA: both SMs' tensor cores work on them.
   void draw_tensor_ops() const {
-    struct Drawn { const CtaTrace::TensorOp* op; uint64_t cta; };
+    struct Drawn {
+      const CtaTrace::TensorOp* op;
+      uint64_t cta;
+    };
     std::vector<Drawn> order;
     const auto gather = [&](const CtaTrace* cta, bool peer) {
       if (cta == nullptr) return;
@@ -55,7 +58,8 @@ class Tcgen05Picture : CtaView {
   }
 
   Json tensor_args(const CtaTrace::TensorOp& op, uint64_t cta) const {
-    Json args = {{"warp", op.warp}, {"queued_cycles", op.from - op.issued}, {"results_after_cycles", op.done - op.issued}, {"cta_group", op.op.cta_group}};
+    Json args = {
+        {"warp", op.warp}, {"queued_cycles", op.from - op.issued}, {"results_after_cycles", op.done - op.issued}, {"cta_group", op.op.cta_group}};
     if (cta != id_) args["issued_by"] = fmt::format("CTA {}", cta);
     const isa::TensorAddress d = isa::TensorAddress::of(op.op.d);
     args["tmem_column"] = d.column;
@@ -96,7 +100,8 @@ class Tcgen05Picture : CtaView {
       if (changes[i].units == 0) continue;
       const auto columns = static_cast<uint32_t>(std::popcount(changes[i].units)) * isa::TensorMemory::kUnit;
       const auto first = static_cast<uint32_t>(std::countr_zero(changes[i].units)) * isa::TensorMemory::kUnit;
-      l_.slice(id_, kColumns, fmt::format("{} columns", columns), "columns", changes[i].at, i + 1 < changes.size() ? changes[i + 1].at : std::max(end_, changes[i].at + 1),
+      l_.slice(id_, kColumns, fmt::format("{} columns", columns), "columns", changes[i].at,
+               i + 1 < changes.size() ? changes[i + 1].at : std::max(end_, changes[i].at + 1),
                {{"columns", columns}, {"first", first}, {"of", uint32_t{isa::TensorMemory::kColumns}}});
     }
   }
@@ -105,9 +110,14 @@ class Tcgen05Picture : CtaView {
     std::array<bool, kQuarters> named{};
     for (const CtaTrace::TensorAccess& a : t_.tensor_accesses()) {
       const uint32_t quarter = a.warp % kQuarters, lane = quarter * isa::TensorMemory::kWarpLanes;
-      if (!std::exchange(named[quarter], true)) name_track(kAccesses + quarter, fmt::format("TMEM lanes {}-{}", lane, lane + isa::TensorMemory::kWarpLanes - 1));
+      if (!std::exchange(named[quarter], true))
+        name_track(kAccesses + quarter, fmt::format("TMEM lanes {}-{}", lane, lane + isa::TensorMemory::kWarpLanes - 1));
       l_.slice(id_, kAccesses + quarter, short_name(inst(a.inst)), "tmem", a.from, a.to,
-               {{"warp", a.warp}, {"columns", isa::TensorAccess::of(inst(a.inst)).columns()}, {"results_after_cycles", a.done - a.from}, {"instruction", short_name(inst(a.inst))}, {"source", l_.source(inst(a.inst))}});
+               {{"warp", a.warp},
+                {"columns", isa::TensorAccess::of(inst(a.inst)).columns()},
+                {"results_after_cycles", a.done - a.from},
+                {"instruction", short_name(inst(a.inst))},
+                {"source", l_.source(inst(a.inst))}});
       l_.flow("issued", id_, warp_tid(a.warp), a.from, id_, kAccesses + quarter, a.from);
     }
   }

@@ -85,7 +85,8 @@ TEST(Explain, TooFewStages) {
 
 // 128 x 256 of C a CTA and a long K: 64 cycles of wgmma (N/2) for each 128 columns against 48 KB a step of 64 that TMA brings in time.
 TEST(Explain, TensorPipe) {
-  const Explained e = explain({.m = 256, .n = 512, .k = 8192, .style = "hopper-cooperative", .tile = {128, 256, 64}, .stages = 4, .swizzle = "none"}, "h200");
+  const Explained e =
+      explain({.m = 256, .n = 512, .k = 8192, .style = "hopper-cooperative", .tile = {128, 256, 64}, .stages = 4, .swizzle = "none"}, "h200");
   expect_first(e, LimitId::tensor_pipe);
   EXPECT_TRUE(e.study.only_tensor_pipe) << text_of(e);
 }
@@ -94,11 +95,13 @@ TEST(Explain, TensorPipe) {
 Subject reader(uint32_t ctas, uint32_t loads) {
   constexpr uint32_t kThreads = 256, kBytes = 16;
   const uint64_t step = uint64_t{ctas} * kThreads * kBytes;
-  std::string ptx = ".version 7.0\n.target sm_70\n.address_size 64\n.visible .entry reader(.param .u64 in, .param .u64 out)\n{\n"
-                    ".reg .b32 %r<5>;\n.reg .b64 %d<6>;\n";
+  std::string ptx =
+      ".version 7.0\n.target sm_70\n.address_size 64\n.visible .entry reader(.param .u64 in, .param .u64 out)\n{\n"
+      ".reg .b32 %r<5>;\n.reg .b64 %d<6>;\n";
   ptx += fmt::format(".reg .b32 %a<{}>;\n", 4 * loads);
-  ptx += "ld.param.u64 %d0, [in];\nld.param.u64 %d1, [out];\nmov.u32 %r0, %ctaid.x;\nmov.u32 %r1, %ntid.x;\nmov.u32 %r2, %tid.x;\n"
-         "mad.lo.u32 %r3, %r0, %r1, %r2;\nmul.wide.u32 %d2, %r3, 16;\nadd.s64 %d3, %d0, %d2;\n";
+  ptx +=
+      "ld.param.u64 %d0, [in];\nld.param.u64 %d1, [out];\nmov.u32 %r0, %ctaid.x;\nmov.u32 %r1, %ntid.x;\nmov.u32 %r2, %tid.x;\n"
+      "mad.lo.u32 %r3, %r0, %r1, %r2;\nmul.wide.u32 %d2, %r3, 16;\nadd.s64 %d3, %d0, %d2;\n";
   for (uint32_t i = 0; i < loads; ++i)
     ptx += fmt::format("ld.global.v4.u32 {{%a{}, %a{}, %a{}, %a{}}}, [%d3+{}];\n", 4 * i, 4 * i + 1, 4 * i + 2, 4 * i + 3, i * step);
   for (uint32_t i = 1; i < 4 * loads; ++i) ptx += fmt::format("add.u32 %a0, %a0, %a{};\n", i);
@@ -106,9 +109,10 @@ Subject reader(uint32_t ctas, uint32_t loads) {
   Subject subject;
   subject.kernel = {"reader.ptx", ptx, std::nullopt};
   subject.launch_path = "reader.toml";
-  subject.launch_text = fmt::format("entry = \"reader\"\ngrid = [{0}, 1, 1]\nblock = [{1}, 1, 1]\nargs = [ {{ buffer = \"in\" }}, {{ buffer = \"out\" }} ]\n"
-                                    "[buffer.in]\ndtype = \"u32\"\nshape = [{2}]\ninit = \"zeros\"\n[buffer.out]\ndtype = \"u32\"\nshape = [{3}]\ninit = \"zeros\"\n",
-                                    ctas, kThreads, step * loads / 4, ctas * kThreads);
+  subject.launch_text = fmt::format(
+      "entry = \"reader\"\ngrid = [{0}, 1, 1]\nblock = [{1}, 1, 1]\nargs = [ {{ buffer = \"in\" }}, {{ buffer = \"out\" }} ]\n"
+      "[buffer.in]\ndtype = \"u32\"\nshape = [{2}]\ninit = \"zeros\"\n[buffer.out]\ndtype = \"u32\"\nshape = [{3}]\ninit = \"zeros\"\n",
+      ctas, kThreads, step * loads / 4, ctas * kThreads);
   return subject;
 }
 

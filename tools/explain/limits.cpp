@@ -64,30 +64,39 @@ Overrides l2_read_bandwidth() {
   return {{"l2.slice_bytes_per_cycle", To::infinite}, {"l2.partition_bytes_per_cycle", To::infinite}, {"l1.fill_bytes_per_cycle", To::infinite}};
 }
 Overrides l2_bandwidth() {
-  return l2_read_bandwidth() + Overrides{{"l2.write_cycles_per_sector", To::zero}, {"l2.atomic_cycles", To::zero}, {"l1.store_bytes_per_cycle", To::infinite}};
+  return l2_read_bandwidth() +
+         Overrides{{"l2.write_cycles_per_sector", To::zero}, {"l2.atomic_cycles", To::zero}, {"l1.store_bytes_per_cycle", To::infinite}};
 }
 Overrides tma_loads() {
-  return {{"tma.issue_cycles", To::zero}, {"tma.start_cycles", To::zero}, {"tma.descriptor_cycles", To::zero}, {"tma.row_cycles", To::zero},
-          {"tma.load_cycles", To::zero},  {"tma.multicast_cycles", To::zero}, {"tma.request_bytes_per_cycle", To::infinite}};
+  return {
+      {"tma.issue_cycles", To::zero}, {"tma.start_cycles", To::zero},     {"tma.descriptor_cycles", To::zero},          {"tma.row_cycles", To::zero},
+      {"tma.load_cycles", To::zero},  {"tma.multicast_cycles", To::zero}, {"tma.request_bytes_per_cycle", To::infinite}};
 }
 Overrides tma_issue() {
   return tma_loads() +
-         Overrides{{"tma.store_cycles", To::zero}, {"tma.store_done_cycles", To::zero}, {"tma.store_bytes_per_cycle", To::infinite}, {"tma.reduce_bytes_per_cycle", To::infinite}} +
+         Overrides{{"tma.store_cycles", To::zero},
+                   {"tma.store_done_cycles", To::zero},
+                   {"tma.store_bytes_per_cycle", To::infinite},
+                   {"tma.reduce_bytes_per_cycle", To::infinite}} +
          instant({"tma", "tma_wait"});
 }
 /// The data of a stage is there when it is asked for: what enough stages bring as long as the bandwidths suffice. Stores stay as they are.
 Overrides data_in_time() {
   return dram_latency() + l2_latency() + dram_bandwidth() + l2_read_bandwidth() + tma_loads() +
-         Overrides{{"tma.max_bytes_in_flight", To::infinite}, {"l1.miss_queue_sectors", To::infinite}, {"mbarrier.arrive_cycles", To::zero},
+         Overrides{{"tma.max_bytes_in_flight", To::infinite},
+                   {"l1.miss_queue_sectors", To::infinite},
+                   {"mbarrier.arrive_cycles", To::zero},
                    {"mbarrier.wake_cycles", To::zero}};
 }
 /// The banks' width also carries the operands of wgmma and tcgen05.
 Overrides shared_bandwidth() {
-  return {{"smem.wavefront_cycles", To::zero},    {"smem.store_wavefront_cycles", To::zero}, {"smem.subcore_wavefront_cycles", To::zero},
-          {"smem.async_copy_cycles", To::zero},   {"smem.issue_interval", To::zero},         {"smem.bank_bytes", To::many},
-          {"timing.lds.interval", To::zero},      {"timing.ldsm.interval", To::zero},        {"timing.sts.interval", To::zero},
-          {"timing.stsm.interval", To::zero},     {"timing.ldgsts.interval", To::zero},      {"tcgen05.operand_bytes_per_cycle", To::infinite},
-          {"wgmma.ss_overhead_cycles", To::zero}, {"tcgen05.copy_bytes_per_cycle", To::infinite}};
+  return {{"smem.wavefront_cycles", To::zero},         {"smem.store_wavefront_cycles", To::zero},
+          {"smem.subcore_wavefront_cycles", To::zero}, {"smem.async_copy_cycles", To::zero},
+          {"smem.issue_interval", To::zero},           {"smem.bank_bytes", To::many},
+          {"timing.lds.interval", To::zero},           {"timing.ldsm.interval", To::zero},
+          {"timing.sts.interval", To::zero},           {"timing.stsm.interval", To::zero},
+          {"timing.ldgsts.interval", To::zero},        {"tcgen05.operand_bytes_per_cycle", To::infinite},
+          {"wgmma.ss_overhead_cycles", To::zero},      {"tcgen05.copy_bytes_per_cycle", To::infinite}};
 }
 Overrides barriers() {
   return instant({"bar", "mbarrier_arrive", "mbarrier_wait", "bar_cluster"}) +
@@ -102,49 +111,87 @@ Overrides arithmetic() {
 }
 /// Chains of dependent instructions wait for nothing.
 Overrides instruction_latency() {
-  Overrides out = {{"mma.*.latency", To::zero}, {"wgmma.latency", To::zero}, {"tcgen05.latency", To::one}, {"tcgen05.pair_latency", To::one},
-                   {"tcgen05.pair_half_latency", To::one}, {"tcgen05.copy_latency", To::one}};  // 0: there is no Tensor Memory
-  for (const char* name : {"alu", "isetp", "imad", "imad_wide", "fma", "half", "fp64", "mufu", "cvt", "cvt_pack", "popc", "shfl", "vote", "redux", "s2r", "uniform", "ldc", "lds", "ldsm", "sts", "stsm",
-                           "tcgen05_ld"})
+  Overrides out = {{"mma.*.latency", To::zero},
+                   {"wgmma.latency", To::zero},
+                   {"tcgen05.latency", To::one},
+                   {"tcgen05.pair_latency", To::one},
+                   {"tcgen05.pair_half_latency", To::one},
+                   {"tcgen05.copy_latency", To::one}};  // 0: there is no Tensor Memory
+  for (const char* name : {"alu",  "isetp", "imad",  "imad_wide", "fma",     "half", "fp64", "mufu", "cvt", "cvt_pack", "popc",
+                           "shfl", "vote",  "redux", "s2r",       "uniform", "ldc",  "lds",  "ldsm", "sts", "stsm",     "tcgen05_ld"})
     out.push_back({std::string("timing.") + name + ".latency", To::zero});
   return out;
 }
 Overrides tensor_pipe() {
-  return {{"mma.*.interval", To::half}, {"wgmma.cycles_per_column", To::half}, {"wgmma.rs_min_cycles", To::half},
-          {"tcgen05.cycles_per_column", To::half}, {"tcgen05.pair_half_cycles_per_column", To::half}};
+  return {{"mma.*.interval", To::half},
+          {"wgmma.cycles_per_column", To::half},
+          {"wgmma.rs_min_cycles", To::half},
+          {"tcgen05.cycles_per_column", To::half},
+          {"tcgen05.pair_half_cycles_per_column", To::half}};
 }
 
 std::vector<Limit> make_limits() {
   using L = LimitId;
   std::vector<Limit> all;
-  all.push_back({.id = L::bank_conflicts, .name = "bank conflicts", .meaning = "each shared-memory access takes its ideal wavefronts",
-                 .lifts = {{}, {.bank_conflicts = true}}, .needs = {sim::Counter::smem_conflicts}});
-  all.push_back({.id = L::shared_bandwidth, .name = "shared-memory bandwidth", .meaning = "wavefronts and matrix operands take no time at the banks",
-                 .lifts = {shared_bandwidth()}, .includes = {L::bank_conflicts}});
-  all.push_back({.id = L::data_in_time, .name = "data comes too late", .meaning = "all loads but the first land at once, as with enough stages; bandwidths still hold",
-                 .lifts = {data_in_time()}, .keeps_roofs = true, .wider_than = {L::dram_latency, L::l2_latency}});
+  all.push_back({.id = L::bank_conflicts,
+                 .name = "bank conflicts",
+                 .meaning = "each shared-memory access takes its ideal wavefronts",
+                 .lifts = {{}, {.bank_conflicts = true}},
+                 .needs = {sim::Counter::smem_conflicts}});
+  all.push_back({.id = L::shared_bandwidth,
+                 .name = "shared-memory bandwidth",
+                 .meaning = "wavefronts and matrix operands take no time at the banks",
+                 .lifts = {shared_bandwidth()},
+                 .includes = {L::bank_conflicts}});
+  all.push_back({.id = L::data_in_time,
+                 .name = "data comes too late",
+                 .meaning = "all loads but the first land at once, as with enough stages; bandwidths still hold",
+                 .lifts = {data_in_time()},
+                 .keeps_roofs = true,
+                 .wider_than = {L::dram_latency, L::l2_latency}});
   all.push_back({.id = L::dram_latency, .name = "DRAM latency", .meaning = "DRAM answers as soon as L2", .lifts = {dram_latency()}});
   all.push_back({.id = L::l2_latency, .name = "L2 latency", .meaning = "L2 answers at once", .lifts = {l2_latency()}});
-  all.push_back({.id = L::dram_bandwidth, .name = "DRAM bandwidth", .meaning = "any number of bytes a cycle from DRAM",
+  all.push_back({.id = L::dram_bandwidth,
+                 .name = "DRAM bandwidth",
+                 .meaning = "any number of bytes a cycle from DRAM",
                  .lifts = {dram_bandwidth(), {}, {Roof::dram}}});
-  all.push_back({.id = L::l2_bandwidth, .name = "L2 bandwidth", .meaning = "any number of bytes a cycle from L2 and into an SM",
+  all.push_back({.id = L::l2_bandwidth,
+                 .name = "L2 bandwidth",
+                 .meaning = "any number of bytes a cycle from L2 and into an SM",
                  .lifts = {l2_bandwidth(), {}, {Roof::l2}}});
-  all.push_back({.id = L::l1_throughput, .name = "L1 and LSU throughput", .meaning = "global accesses take no time in LSU and L1",
+  all.push_back({.id = L::l1_throughput,
+                 .name = "L1 and LSU throughput",
+                 .meaning = "global accesses take no time in LSU and L1",
                  .lifts = {{{"l1.tag_cycles", To::zero}, {"l1.data_bytes_per_cycle", To::infinite}, {"l1.subcore_line_cycles", To::zero}}}});
   all.push_back({.id = L::issue_slots, .name = "issue slots", .meaning = "instructions take no time to issue", .lifts = {{}, {.issue_slots = true}}});
-  all.push_back({.id = L::arithmetic, .name = "arithmetic pipes", .meaning = "integer, FMA, FP64 and conversion pipes take any number of instructions",
+  all.push_back({.id = L::arithmetic,
+                 .name = "arithmetic pipes",
+                 .meaning = "integer, FMA, FP64 and conversion pipes take any number of instructions",
                  .lifts = {arithmetic()}});
-  all.push_back({.id = L::instruction_latency, .name = "instruction latency", .meaning = "results of arithmetic, matrix and shared-memory instructions are there at once",
+  all.push_back({.id = L::instruction_latency,
+                 .name = "instruction latency",
+                 .meaning = "results of arithmetic, matrix and shared-memory instructions are there at once",
                  .lifts = {instruction_latency()}});
   all.push_back({.id = L::barriers, .name = "barriers", .meaning = "barriers and mbarriers wake their waiters at once", .lifts = {barriers()}});
-  all.push_back({.id = L::tma_issue, .name = "TMA issue", .meaning = "bulk copies take no time in the TMA engine", .lifts = {tma_issue(), {}, {Roof::tma}},
+  all.push_back({.id = L::tma_issue,
+                 .name = "TMA issue",
+                 .meaning = "bulk copies take no time in the TMA engine",
+                 .lifts = {tma_issue(), {}, {Roof::tma}},
                  .needs = {sim::Counter::tma_instructions}});
-  all.push_back({.id = L::registers, .name = "registers", .meaning = "occupancy without the limit of registers", .lifts = {{{"limits.registers", To::many}}}});
-  all.push_back({.id = L::shared_capacity, .name = "shared-memory size", .meaning = "occupancy without the limit of shared memory",
+  all.push_back(
+      {.id = L::registers, .name = "registers", .meaning = "occupancy without the limit of registers", .lifts = {{{"limits.registers", To::many}}}});
+  all.push_back({.id = L::shared_capacity,
+                 .name = "shared-memory size",
+                 .meaning = "occupancy without the limit of shared memory",
                  .lifts = {{{"limits.smem_bytes", To::many}, {"limits.l1_smem_bytes", To::many}, {"limits.smem_carveouts_bytes", To::many}}}});
-  all.push_back({.id = L::stores, .name = "stores of the result", .meaning = "writes to global memory cost nothing below the SM",
+  all.push_back({.id = L::stores,
+                 .name = "stores of the result",
+                 .meaning = "writes to global memory cost nothing below the SM",
                  .lifts = {{{"tma.store_cycles", To::zero}, {"tma.store_bytes_per_cycle", To::infinite}}, {.stores = true}}});
-  all.push_back({.id = L::tensor_pipe, .name = "tensor pipe", .meaning = "tensor cores twice as fast", .lifts = {tensor_pipe()},
+  all.push_back({.id = L::tensor_pipe,
+                 .name = "tensor pipe",
+                 .meaning = "tensor cores twice as fast",
+                 .lifts = {tensor_pipe()},
                  .needs = {sim::Counter::pipe_tensor, sim::Counter::pipe_tensor_hmma, sim::Counter::pipe_tensor_imma}});
   return all;
 }

@@ -34,8 +34,23 @@ struct Lifts {
 };
 
 enum class LimitId : uint8_t {
-  bank_conflicts, shared_bandwidth, data_in_time, dram_latency, l2_latency, dram_bandwidth, l2_bandwidth, l1_throughput, issue_slots,
-  arithmetic, instruction_latency, barriers, tma_issue, registers, shared_capacity, stores, tensor_pipe
+  bank_conflicts,
+  shared_bandwidth,
+  data_in_time,
+  dram_latency,
+  l2_latency,
+  dram_bandwidth,
+  l2_bandwidth,
+  l1_throughput,
+  issue_slots,
+  arithmetic,
+  instruction_latency,
+  barriers,
+  tma_issue,
+  registers,
+  shared_capacity,
+  stores,
+  tensor_pipe
 };
 
 struct Limit {

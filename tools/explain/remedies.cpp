@@ -30,9 +30,7 @@ std::optional<Fit> fit_of(const Config& config, const cfg::Machine& machine) {
   return fit;
 }
 
-uint64_t tiles_of(const Config& c) {
-  return uint64_t{(c.m + c.tile[0] - 1) / c.tile[0]} * ((c.n + c.tile[1] - 1) / c.tile[1]);
-}
+uint64_t tiles_of(const Config& c) { return uint64_t{(c.m + c.tile[0] - 1) / c.tile[0]} * ((c.n + c.tile[1] - 1) / c.tile[1]); }
 
 std::string tile_option(const Config& c) { return fmt::format("--tile {}x{}x{}", c.tile[0], c.tile[1], c.tile[2]); }
 
@@ -59,7 +57,8 @@ class Remedies {
         break;
       case LimitId::stores: persistent(); break;
       case LimitId::shared_capacity: fewer_stages(); break;
-      case LimitId::l2_latency: case LimitId::dram_latency: stages(false); break;
+      case LimitId::l2_latency:
+      case LimitId::dram_latency: stages(false); break;
       case LimitId::dram_bandwidth: tile(), raster(); break;
       case LimitId::shared_bandwidth: tile(); break;
       case LimitId::l2_bandwidth: tile(), multicast(), raster(); break;
@@ -127,7 +126,8 @@ class Remedies {
     const auto now = fit_of(config_, machine_);
     Config config = config_;
     while (now && --config.stages > 0)
-      if (const auto then = fit_of(config, machine_); then && then->resident(machine_) > now->resident(machine_)) return add(fmt::format("--stages {}", config.stages), config);
+      if (const auto then = fit_of(config, machine_); then && then->resident(machine_) > now->resident(machine_))
+        return add(fmt::format("--stages {}", config.stages), config);
   }
 
   /// The store of a tile overlaps with the next one: an SM has to have several.
@@ -139,7 +139,8 @@ class Remedies {
     const bool told = std::any_of(out_.begin(), out_.end(), [&](const Remedy& r) { return r.config.style == config.style; });
     if (config.style.empty() || told || tiles_of(config) <= machine_.chip.sms) return;
     while (!fits(config) && config.stages > 1) --config.stages;
-    add_if_fits(fmt::format("--style {}", config.style) + (config.stages != config_.stages ? fmt::format(" --stages {}", config.stages) : ""), config);
+    add_if_fits(fmt::format("--style {}", config.style) + (config.stages != config_.stages ? fmt::format(" --stages {}", config.stages) : ""),
+                config);
   }
 
   /// Twice as many rows or columns a tile, whichever are fewer, as long as every SM still gets one.
@@ -232,7 +233,9 @@ std::string why_no_more_stages(const Config& gemm, const cfg::Machine& machine) 
   ++config.stages;
   Diagnostics diags;
   gemm::generate(tool::for_machine(config, machine), diags);
-  return diags.has_errors() ? fmt::format("the {} style takes {} at most", gemm.style, gemm.stages == 1 ? "one stage" : fmt::format("{} stages", gemm.stages)) : "";
+  return diags.has_errors()
+             ? fmt::format("the {} style takes {} at most", gemm.style, gemm.stages == 1 ? "one stage" : fmt::format("{} stages", gemm.stages))
+             : "";
 }
 
 std::vector<Remedy> remedies_of(LimitId limit, double predicted_cycles, const Config& gemm, const Study& study, const cfg::Machine& machine) {

@@ -13,12 +13,12 @@ Subject subject_of(const gemm::Config& config, const cfg::Machine& machine, Diag
 
 /// A generated GEMM with other options.
 struct Remedy {
-  std::string option;          // "--swizzle xor"
+  std::string option;  // "--swizzle xor"
   gemm::Config config;
-  double predicted_cycles = 0; // of the run without the limit; 0: no run predicts it
-  bool whole = false;          // it lifts all of the limit and nothing else: the prediction is one; else it is a bound for that limit alone
-  double simulated_cycles = 0; // 0: not tried
-  std::string failure{};       // why it does not run
+  double predicted_cycles = 0;  // of the run without the limit; 0: no run predicts it
+  bool whole = false;           // it lifts all of the limit and nothing else: the prediction is one; else it is a bound for that limit alone
+  double simulated_cycles = 0;  // 0: not tried
+  std::string failure{};        // why it does not run
 };
 
 /// Tiles of M x N stay on an SM, so that stages and stores of one overlap with the next.

@@ -74,7 +74,8 @@ bool can_bind(const Limit& limit, const sim::CounterBlock& counters) {
 }
 
 uint64_t ctas_of_longest(const Timing& timing) {
-  const auto longest = std::max_element(timing.launches.begin(), timing.launches.end(), [](const LaunchTime& a, const LaunchTime& b) { return a.cycles < b.cycles; });
+  const auto longest =
+      std::max_element(timing.launches.begin(), timing.launches.end(), [](const LaunchTime& a, const LaunchTime& b) { return a.cycles < b.cycles; });
   if (longest == timing.launches.end()) return 0;
   const auto& grid = timing.reports[static_cast<size_t>(longest - timing.launches.begin())].launch.grid;
   return uint64_t{grid[0]} * grid[1] * grid[2];
@@ -161,7 +162,8 @@ bool only_tensor_pipe(const Study& study) {
 double cold_load_cycles(const cfg::Machine& m) { return l2_trip(m) + m.dram.extra_cycles + m.dram.tlb_miss_cycles; }
 
 double LaunchTime::roof(const std::vector<Roof>& roofs) const {
-  const double dram = lifted(roofs, Roof::dram) ? 0 : dram_cycles, l2 = lifted(roofs, Roof::l2) ? 0 : l2_cycles, tma = lifted(roofs, Roof::tma) ? 0 : tma_cycles;
+  const double dram = lifted(roofs, Roof::dram) ? 0 : dram_cycles, l2 = lifted(roofs, Roof::l2) ? 0 : l2_cycles,
+               tma = lifted(roofs, Roof::tma) ? 0 : tma_cycles;
   return cycles - kernel_cycles + std::max({dram, l2, tma});
 }
 

@@ -20,17 +20,17 @@ namespace tcsim::explain {
 struct Subject {
   launch::KernelFile kernel;
   std::string launch_path, launch_text, entry;
-  uint32_t registers = 0;     // --regs; 0: not given
+  uint32_t registers = 0;  // --regs; 0: not given
   uint64_t seed = 1;
   bool zero_buffers = false;  // their values cannot change the time
 };
 
 /// One launch of a run.
 struct LaunchTime {
-  double cycles = 0;          // sm__cycles_elapsed.max
-  double kernel_cycles = 0;   // without launch and drain
+  double cycles = 0;                                      // sm__cycles_elapsed.max
+  double kernel_cycles = 0;                               // without launch and drain
   double dram_cycles = 0, l2_cycles = 0, tma_cycles = 0;  // at least, for the bytes that it moves
-  double loaded_bytes = 0;    // into the SM that loads most
+  double loaded_bytes = 0;                                // into the SM that loads most
   double exposed_cycles = 0;  // latency that no stages hide: the first load of a CTA that has the SM to itself, the last store
 
   /// Least cycles for its bytes, launch and drain included, where the roofs that are lifted do not count.
@@ -39,9 +39,9 @@ struct LaunchTime {
 
 struct Timing {
   std::vector<LaunchTime> launches;
-  sim::CounterBlock counters;           // of all SMs and launches
-  std::vector<sim::Report> reports;     // of the ordinary run only
-  std::string failure;                  // why there is no time
+  sim::CounterBlock counters;        // of all SMs and launches
+  std::vector<sim::Report> reports;  // of the ordinary run only
+  std::string failure;               // why there is no time
 
   double cycles() const;
 };
@@ -76,13 +76,13 @@ struct PairRow {
 
 struct Study {
   Timing base;
-  std::vector<Row> rows;       // ranked
-  std::vector<PairRow> pairs;  // most saved first
-  double floor_cycles = 0;     // everything lifted but floor_keeps; 0: not known
+  std::vector<Row> rows;               // ranked
+  std::vector<PairRow> pairs;          // most saved first
+  double floor_cycles = 0;             // everything lifted but floor_keeps; 0: not known
   const Limit* floor_keeps = nullptr;  // the tensor pipe, or the arithmetic pipes of a kernel without matrix instructions
-  bool only_tensor_pipe = false;  // nothing else is worth lifting
-  uint64_t ctas = 0;           // of the longest launch
-  uint32_t sms = 0;            // of the machine
+  bool only_tensor_pipe = false;       // nothing else is worth lifting
+  uint64_t ctas = 0;                   // of the longest launch
+  uint32_t sms = 0;                    // of the machine
 
   /// The limits are those of the SMs that work; when most have no CTA, that costs more than any of them.
   bool most_sms_idle() const { return 2 * ctas < sms; }

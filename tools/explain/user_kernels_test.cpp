@@ -18,18 +18,26 @@ cfg::Machine a100() {
 }
 
 /// The body has %thread, the buffers' addresses in %in and %out, and one result per thread in %f0.
-Subject kernel_of(const std::string& registers, const std::string& body, uint32_t ctas, uint32_t threads, uint64_t in_bytes = 16, uint32_t shared_bytes = 16) {
+Subject kernel_of(const std::string& registers, const std::string& body, uint32_t ctas, uint32_t threads, uint64_t in_bytes = 16,
+                  uint32_t shared_bytes = 16) {
   Subject subject;
   subject.kernel.path = "k.ptx";
-  subject.kernel.text = fmt::format(".version 7.0\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 p_in, .param .u64 p_out)\n{{\n"
-                                    ".shared .align 16 .b8 tile[{}];\n.reg .b32 %thread, %block, %at;\n.reg .b64 %in, %out, %place;\n.reg .f32 %f<64>;\n.reg .b32 %r<32>;\n.reg .pred %p;\n{}\n"
-                                    "mov.u32 %thread, %tid.x;\nmov.u32 %block, %ctaid.x;\nld.param.u64 %in, [p_in];\nld.param.u64 %out, [p_out];\nmov.f32 %f0, 0f3F800000;\n",
-                                    shared_bytes, registers) +
-                        body + fmt::format("mad.lo.u32 %at, %block, {}, %thread;\nmul.wide.u32 %place, %at, 4;\nadd.s64 %out, %out, %place;\nst.global.f32 [%out], %f0;\nret;\n}}\n", threads);
+  subject.kernel.text =
+      fmt::format(
+          ".version 7.0\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 p_in, .param .u64 p_out)\n{{\n"
+          ".shared .align 16 .b8 tile[{}];\n.reg .b32 %thread, %block, %at;\n.reg .b64 %in, %out, %place;\n.reg .f32 %f<64>;\n.reg .b32 "
+          "%r<32>;\n.reg .pred %p;\n{}\n"
+          "mov.u32 %thread, %tid.x;\nmov.u32 %block, %ctaid.x;\nld.param.u64 %in, [p_in];\nld.param.u64 %out, [p_out];\nmov.f32 %f0, 0f3F800000;\n",
+          shared_bytes, registers) +
+      body +
+      fmt::format(
+          "mad.lo.u32 %at, %block, {}, %thread;\nmul.wide.u32 %place, %at, 4;\nadd.s64 %out, %out, %place;\nst.global.f32 [%out], %f0;\nret;\n}}\n",
+          threads);
   subject.launch_path = "k.toml";
-  subject.launch_text = fmt::format("grid = [{0}, 1, 1]\nblock = [{1}, 1, 1]\nargs = [ {{ buffer = \"in\" }}, {{ buffer = \"out\" }} ]\n"
-                                    "[buffer.in]\ndtype = \"u32\"\nshape = [{2}]\ninit = \"zeros\"\n[buffer.out]\ndtype = \"f32\"\nshape = [{3}]\ninit = \"zeros\"\n",
-                                    ctas, threads, in_bytes / 4, ctas * threads);
+  subject.launch_text = fmt::format(
+      "grid = [{0}, 1, 1]\nblock = [{1}, 1, 1]\nargs = [ {{ buffer = \"in\" }}, {{ buffer = \"out\" }} ]\n"
+      "[buffer.in]\ndtype = \"u32\"\nshape = [{2}]\ninit = \"zeros\"\n[buffer.out]\ndtype = \"f32\"\nshape = [{3}]\ninit = \"zeros\"\n",
+      ctas, threads, in_bytes / 4, ctas * threads);
   return subject;
 }
 
@@ -64,7 +72,8 @@ Subject rows(uint32_t stride) {
   std::string reads = "";
   for (uint32_t i = 0; i < 32; ++i) reads += fmt::format("ld.shared.f32 %f{}, [%r2+{}];\n", 1 + i, 4 * i);
   for (uint32_t i = 0; i < 32; ++i) reads += fmt::format("add.f32 %f0, %f0, %f{};\n", 1 + i);
-  return kernel_of("", fmt::format("and.b32 %r1, %thread, 31;\nmov.u32 %r2, tile;\nmad.lo.u32 %r2, %r1, {}, %r2;\n", stride) + loop(8, reads), 1, 128, 16, 32 * 132);
+  return kernel_of("", fmt::format("and.b32 %r1, %thread, 31;\nmov.u32 %r2, tile;\nmad.lo.u32 %r2, %r1, {}, %r2;\n", stride) + loop(8, reads), 1, 128,
+                   16, 32 * 132);
 }
 
 // 128 bytes apart all lanes meet in one bank: 32 wavefronts for one. 132 bytes apart each has its own.
@@ -92,8 +101,10 @@ std::string sum_of(int count) {
 TEST(UserKernels, ProductsInRegisters) {
   std::string products = "";
   for (int i = 0; i < 4; ++i)
-    products += fmt::format("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {{%f{0}, %f{1}, %f{2}, %f{3}}}, {{%r1, %r1, %r1, %r1}}, {{%r1, %r1}}, {{%f{0}, %f{1}, %f{2}, %f{3}}};\n", 4 * i,
-                            4 * i + 1, 4 * i + 2, 4 * i + 3);
+    products += fmt::format(
+        "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {{%f{0}, %f{1}, %f{2}, %f{3}}}, {{%r1, %r1, %r1, %r1}}, {{%r1, %r1}}, {{%f{0}, %f{1}, "
+        "%f{2}, %f{3}}};\n",
+        4 * i, 4 * i + 1, 4 * i + 2, 4 * i + 3);
   std::string clear = "mov.u32 %r1, 0;\n";
   for (int i = 0; i < 16; ++i) clear += fmt::format("mov.f32 %f{}, 0f00000000;\n", i);
   const Study study = study_of(kernel_of("", clear + loop(128, products) + sum_of(16), 1, 512));
@@ -121,11 +132,15 @@ TEST(UserKernels, UncoalescedLoads) {
 /// 16 steps of 8 KB by cp.async, 48 products a warp each, S buffers.
 Subject pipelined(uint32_t stages) {
   constexpr uint32_t kSteps = 16, kThreads = 128, kPieces = 4, kStageBytes = kThreads * kPieces * 16;
-  std::string body = fmt::format("mul.lo.u32 %r1, %thread, 16;\nmov.u32 %r2, tile;\nadd.u32 %r2, %r2, %r1;\nmad.lo.u32 %r1, %block, {}, %r1;\ncvt.u64.u32 %d0, %r1;\nadd.s64 %d0, %d0, %in;\n", kSteps * kStageBytes);
+  std::string body = fmt::format(
+      "mul.lo.u32 %r1, %thread, 16;\nmov.u32 %r2, tile;\nadd.u32 %r2, %r2, %r1;\nmad.lo.u32 %r1, %block, {}, %r1;\ncvt.u64.u32 %d0, %r1;\nadd.s64 "
+      "%d0, %d0, %in;\n",
+      kSteps * kStageBytes);
   for (int i = 0; i < 24; ++i) body += fmt::format("mov.f32 %f{}, 0f00000000;\n", i);
   const auto issue = [&](uint32_t step) {
     for (uint32_t i = 0; i < kPieces && step < kSteps; ++i)
-      body += fmt::format("cp.async.cg.shared.global [%r2+{}], [%d0+{}], 16;\n", step % stages * kStageBytes + i * kThreads * 16, step * kStageBytes + i * kThreads * 16);
+      body += fmt::format("cp.async.cg.shared.global [%r2+{}], [%d0+{}], 16;\n", step % stages * kStageBytes + i * kThreads * 16,
+                          step * kStageBytes + i * kThreads * 16);
     body += "cp.async.commit_group;\n";
   };
   for (uint32_t s = 0; s + 1 < stages; ++s) issue(s);
@@ -137,8 +152,10 @@ Subject pipelined(uint32_t stages) {
       body += fmt::format("ld.shared.v4.u32 {{%r4, %r5, %r6, %r7}}, [%r2+{}];\n", step % stages * kStageBytes + i * kThreads * 16);
       for (int product = 0; product < 12; ++product) {
         const int j = product % 6;
-        body += fmt::format("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {{%f{0}, %f{1}, %f{2}, %f{3}}}, {{%r4, %r5, %r6, %r7}}, {{%r4, %r5}}, {{%f{0}, %f{1}, %f{2}, %f{3}}};\n", 4 * j, 4 * j + 1,
-                            4 * j + 2, 4 * j + 3);
+        body += fmt::format(
+            "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {{%f{0}, %f{1}, %f{2}, %f{3}}}, {{%r4, %r5, %r6, %r7}}, {{%r4, %r5}}, {{%f{0}, %f{1}, "
+            "%f{2}, %f{3}}};\n",
+            4 * j, 4 * j + 1, 4 * j + 2, 4 * j + 3);
       }
     }
     if (stages == 1) body += "bar.sync 0;\n";

@@ -31,11 +31,13 @@ std::string title(const Explanation& e) {
   std::string out;
   for (const sim::Report& r : e.study.base.reports)
     out += fmt::format("{} on {}: {} CTAs of {} threads, {} CTA{} an SM (limited by {})\n", r.kernel, e.arch,
-                       uint64_t{r.launch.grid[0]} * r.launch.grid[1] * r.launch.grid[2], uint64_t{r.launch.block[0]} * r.launch.block[1] * r.launch.block[2],
-                       r.launch.ctas_per_sm, r.launch.ctas_per_sm == 1 ? "" : "s", r.launch.limiter);
+                       uint64_t{r.launch.grid[0]} * r.launch.grid[1] * r.launch.grid[2],
+                       uint64_t{r.launch.block[0]} * r.launch.block[1] * r.launch.block[2], r.launch.ctas_per_sm,
+                       r.launch.ctas_per_sm == 1 ? "" : "s", r.launch.limiter);
   const Study& s = e.study;
   if (s.most_sms_idle())
-    out += fmt::format("Too few CTAs: {} for {} SMs, {} of which have nothing to do. The limits below are those of the {} that work{}.\n", s.ctas, s.sms, s.sms - s.ctas, s.ctas, s.ctas == 1 ? "s" : "");
+    out += fmt::format("Too few CTAs: {} for {} SMs, {} of which have nothing to do. The limits below are those of the {} that work{}.\n", s.ctas,
+                       s.sms, s.sms - s.ctas, s.ctas, s.ctas == 1 ? "s" : "");
   return out + fmt::format("{} cycles as it is\n", number(s.cycles()));
 }
 
@@ -61,10 +63,14 @@ std::string order_note(const Study& s) {
     for (auto after = before + 1; after != s.rows.end(); ++after) {
       if (after->cycles >= before->cycles) continue;
       if (holds(after->limit->includes, before->limit->id))
-        return fmt::format("\"{}\" stands before {}, which includes it: the narrower cause comes first when it explains more than half of the gain.\n", before->limit->name, after->limit->name);
+        return fmt::format(
+            "\"{}\" stands before {}, which includes it: the narrower cause comes first when it explains more than half of the gain.\n",
+            before->limit->name, after->limit->name);
       if (holds(before->limit->wider_than, after->limit->id))
-        return fmt::format("\"{}\" stands before {}, which it lifts as well, all but the first time: the wider cause comes first when it explains more than half of the gain.\n", before->limit->name,
-                           after->limit->name);
+        return fmt::format(
+            "\"{}\" stands before {}, which it lifts as well, all but the first time: the wider cause comes first when it explains more than half of "
+            "the gain.\n",
+            before->limit->name, after->limit->name);
     }
   return {};
 }
@@ -76,8 +82,8 @@ std::string table(const Study& s) {
     out += fmt::format("{:<26}{:>12}{:>12}   {}\n", row.limit->name, number(row.cycles), percent(s.gain(row.cycles)), note);
   }
   if (s.floor_cycles > 0)
-    out += fmt::format("{:<26}{:>12}{:>12}   what the {} and the launch leave\n", fmt::format("all but {}", s.floor_keeps->name), number(s.floor_cycles),
-                       percent(s.gain(s.floor_cycles)), s.floor_keeps->name);
+    out += fmt::format("{:<26}{:>12}{:>12}   what the {} and the launch leave\n", fmt::format("all but {}", s.floor_keeps->name),
+                       number(s.floor_cycles), percent(s.gain(s.floor_cycles)), s.floor_keeps->name);
   return out + order_note(s) +
          "Each line is a run of its own, with the same instructions; its gain is an upper bound for lifting that limit alone. A change that lifts\n"
          "several at once (another tile or style) can bring more.\n";
@@ -95,7 +101,9 @@ std::string pair_lines(const Study& s) {
 /// Whether the prediction holds is said where it is one; against a bound only the time as it is counts.
 std::string remedy_line(const Remedy& r, double now) {
   std::string out = fmt::format("    {}:", r.option);
-  if (r.predicted_cycles > 0) out += r.whole ? fmt::format(" predicted {} cycles;", number(r.predicted_cycles)) : fmt::format(" {} cycles if only this limit fell;", number(r.predicted_cycles));
+  if (r.predicted_cycles > 0)
+    out += r.whole ? fmt::format(" predicted {} cycles;", number(r.predicted_cycles))
+                   : fmt::format(" {} cycles if only this limit fell;", number(r.predicted_cycles));
   if (!r.failure.empty()) return out + fmt::format(" does not run: {}\n", r.failure);
   if (r.simulated_cycles > 0) {
     out += fmt::format(" simulated {}", number(r.simulated_cycles));
@@ -111,7 +119,8 @@ std::string best_line(const Explanation& e) {
   const Remedy* best = best_tried(e.advice);
   if (best == nullptr) return {};
   if (best->simulated_cycles >= e.study.cycles()) return "  None of the options tried is faster than the kernel as it is.\n";
-  return fmt::format("  Best tried: {}, {} cycles, {}.\n", best->option, number(best->simulated_cycles), against_now(best->simulated_cycles, e.study.cycles()));
+  return fmt::format("  Best tried: {}, {} cycles, {}.\n", best->option, number(best->simulated_cycles),
+                     against_now(best->simulated_cycles, e.study.cycles()));
 }
 
 std::string advice_lines(const Explanation& e) {
@@ -145,14 +154,16 @@ std::string write_json(const Explanation& e) {
   out["sms"] = s.sms;
   out["limits"] = ordered_json::array();
   for (const Row& row : s.rows) {
-    ordered_json limit = {{"name", row.limit->name}, {"cycles", row.cycles}, {"gain", s.gain(row.cycles)}, {"meaning", row.limit->meaning}, {"run", row.run}};
+    ordered_json limit = {
+        {"name", row.limit->name}, {"cycles", row.cycles}, {"gain", s.gain(row.cycles)}, {"meaning", row.limit->meaning}, {"run", row.run}};
     if (!row.failure.empty()) limit["failure"] = row.failure;
     out["limits"].push_back(std::move(limit));
   }
   out["all_but_one"] = {{"kept", s.floor_keeps != nullptr ? s.floor_keeps->name : ""}, {"cycles", s.floor_cycles}};
   out["pairs"] = ordered_json::array();
   for (const PairRow& p : s.pairs)
-    out["pairs"].push_back({{"first", p.first->name}, {"second", p.second->name}, {"cycles", p.cycles}, {"gain", s.gain(p.cycles)}, {"both_needed", p.both_needed}});
+    out["pairs"].push_back(
+        {{"first", p.first->name}, {"second", p.second->name}, {"cycles", p.cycles}, {"gain", s.gain(p.cycles)}, {"both_needed", p.both_needed}});
   out["advice"] = ordered_json::array();
   for (const Advice& a : e.advice) {
     ordered_json advice = {{"limit", a.name}, {"text", a.text}, {"remedies", ordered_json::array()}};
@@ -166,7 +177,8 @@ std::string write_json(const Explanation& e) {
     out["advice"].push_back(std::move(advice));
   }
   if (const Remedy* best = best_tried(e.advice); best != nullptr && best->simulated_cycles < s.cycles())
-    out["best_tried"] = {{"option", best->option}, {"simulated_cycles", best->simulated_cycles}, {"times_as_fast", s.cycles() / best->simulated_cycles}};
+    out["best_tried"] = {
+        {"option", best->option}, {"simulated_cycles", best->simulated_cycles}, {"times_as_fast", s.cycles() / best->simulated_cycles}};
   out["remarks"] = e.remarks;
   return out.dump(2) + "\n";
 }

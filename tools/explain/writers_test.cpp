@@ -31,13 +31,15 @@ std::string text_of(const Study& study, std::vector<Remedy> remedies = {}) {
 // 1000 cycles now: 500 are twice as fast, 1040 are 1.04 times the cycles; the bound of 800 is beaten by what lifts more than one limit.
 TEST(Writers, RemediesAreToldAgainstTheKernelAsItIs) {
   const Study study = study_of(1000, 132, {row_of(LimitId::stores, 800)});
-  const std::string text = text_of(study, {tried("--cluster 2x1", 800, false, 1040), tried("--tile 64x64x64", 800, false, 500), tried("--swizzle xor", 800, true, 760)});
+  const std::string text =
+      text_of(study, {tried("--cluster 2x1", 800, false, 1040), tried("--tile 64x64x64", 800, false, 500), tried("--swizzle xor", 800, true, 760)});
   EXPECT_THAT(text, HasSubstr("--cluster 2x1: 800 cycles if only this limit fell; simulated 1,040, slower: 1.04 times the cycles\n"));
   EXPECT_THAT(text, HasSubstr("--tile 64x64x64: 800 cycles if only this limit fell; simulated 500, 2.00 times as fast as now\n"));
   EXPECT_THAT(text, HasSubstr("--swizzle xor: predicted 800 cycles; simulated 760 (-5.0 %)\n"));
   EXPECT_THAT(text, HasSubstr("Best tried: --tile 64x64x64, 500 cycles, 2.00 times as fast as now.\n"));
   EXPECT_THAT(text_of(study, {tried("--stages 5", 800, true, 1200)}),
-              testing::AllOf(HasSubstr("(+50.0 %), slower: 1.20 times the cycles"), HasSubstr("None of the options tried is faster"), Not(HasSubstr("Best tried"))));
+              testing::AllOf(HasSubstr("(+50.0 %), slower: 1.20 times the cycles"), HasSubstr("None of the options tried is faster"),
+                             Not(HasSubstr("Best tried"))));
 }
 
 // 65 of 132 SMs are fewer than half, 66 are half.
@@ -51,7 +53,8 @@ TEST(Writers, IdleSmsStandBeforeTheLimitOfThoseThatWork) {
 }
 
 TEST(Writers, NoGainIsNone) {
-  const std::string text = text_of(study_of(1000, 132, {row_of(LimitId::stores, 800), row_of(LimitId::barriers, 1000), row_of(LimitId::tma_issue, 1050)}));
+  const std::string text =
+      text_of(study_of(1000, 132, {row_of(LimitId::stores, 800), row_of(LimitId::barriers, 1000), row_of(LimitId::tma_issue, 1050)}));
   EXPECT_THAT(text, Not(HasSubstr("-4.8 %")));
   EXPECT_THAT(text, HasSubstr("1,050        none"));
 }
@@ -61,7 +64,8 @@ TEST(Writers, OrderIsExplainedWhereASmallerGainStandsFirst) {
               HasSubstr("\"bank conflicts\" stands before shared-memory bandwidth, which includes it"));
   EXPECT_THAT(text_of(study_of(1000, 132, {row_of(LimitId::data_in_time, 780), row_of(LimitId::dram_latency, 750)})),
               HasSubstr("\"data comes too late\" stands before DRAM latency"));
-  EXPECT_THAT(text_of(study_of(1000, 132, {row_of(LimitId::shared_bandwidth, 500), row_of(LimitId::bank_conflicts, 800)})), Not(HasSubstr("stands before")));
+  EXPECT_THAT(text_of(study_of(1000, 132, {row_of(LimitId::shared_bandwidth, 500), row_of(LimitId::bank_conflicts, 800)})),
+              Not(HasSubstr("stands before")));
 }
 
 cfg::Machine machine_of(const std::string& name) {

@@ -10,7 +10,7 @@
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace tcsim;
   const std::string_view text(reinterpret_cast<const char*>(data), size);
-  if (text.find("file:") != std::string_view::npos) return 0; // reads no files of the host
+  if (text.find("file:") != std::string_view::npos) return 0;  // reads no files of the host
   Diagnostics diags;
   const auto file = launch::parse_launch_file("fuzz.toml", text, diags);
   if (!file || diags.has_errors()) return 0;

@@ -18,22 +18,21 @@ namespace {
 struct ScalarType {
   const char* name;
   isa::Type type;
-  int64_t low, high; // integers only
+  int64_t low, high;  // integers only
 };
 constexpr int64_t kMin64 = std::numeric_limits<int64_t>::min(), kMax64 = std::numeric_limits<int64_t>::max();
-const std::array<ScalarType, 12> kScalars{
-    {{"i8", isa::Type::s8, -128, 127},
-     {"u8", isa::Type::u8, 0, 255},
-     {"i16", isa::Type::s16, -32768, 32767},
-     {"u16", isa::Type::u16, 0, 65535},
-     {"i32", isa::Type::s32, std::numeric_limits<int32_t>::min(), std::numeric_limits<int32_t>::max()},
-     {"u32", isa::Type::u32, 0, std::numeric_limits<uint32_t>::max()},
-     {"i64", isa::Type::s64, kMin64, kMax64},
-     {"u64", isa::Type::u64, 0, kMax64},
-     {"f16", isa::Type::f16, 0, 0},
-     {"bf16", isa::Type::bf16, 0, 0},
-     {"f32", isa::Type::f32, 0, 0},
-     {"f64", isa::Type::f64, 0, 0}}};
+const std::array<ScalarType, 12> kScalars{{{"i8", isa::Type::s8, -128, 127},
+                                           {"u8", isa::Type::u8, 0, 255},
+                                           {"i16", isa::Type::s16, -32768, 32767},
+                                           {"u16", isa::Type::u16, 0, 65535},
+                                           {"i32", isa::Type::s32, std::numeric_limits<int32_t>::min(), std::numeric_limits<int32_t>::max()},
+                                           {"u32", isa::Type::u32, 0, std::numeric_limits<uint32_t>::max()},
+                                           {"i64", isa::Type::s64, kMin64, kMax64},
+                                           {"u64", isa::Type::u64, 0, kMax64},
+                                           {"f16", isa::Type::f16, 0, 0},
+                                           {"bf16", isa::Type::bf16, 0, 0},
+                                           {"f32", isa::Type::f32, 0, 0},
+                                           {"f64", isa::Type::f64, 0, 0}}};
 
 std::vector<uint8_t> little_endian(uint64_t bits, int count) {
   std::vector<uint8_t> out(static_cast<size_t>(count));
@@ -82,8 +81,7 @@ Argument parse_argument(const LaunchFile& file, const Node& table, Diagnostics& 
   }
   if (reader.get("bytes", text)) {
     out.kind = Argument::Kind::bytes;
-    if (auto bytes = read_bytes_value(file, text, reader.find("bytes")->place, diags))
-      out.bytes = std::move(*bytes);
+    if (auto bytes = read_bytes_value(file, text, reader.find("bytes")->place, diags)) out.bytes = std::move(*bytes);
     ++kinds;
   }
   for (const ScalarType& scalar : kScalars) {
@@ -97,12 +95,9 @@ Argument parse_argument(const LaunchFile& file, const Node& table, Diagnostics& 
   reader.get("offset_bytes", out.offset_bytes, kMin64, kMax64);
   out.patches = parse_patches(reader);
   if (kinds != 1)
-    reader.error(
-        table.place,
-        fmt::format(
-            "an argument gives {} values, expected exactly one of buffer, tensormap, bytes, null, i8 u8 "
-            "i16 u16 i32 u32 i64 u64 f16 bf16 f32 f64",
-            kinds));
+    reader.error(table.place, fmt::format("an argument gives {} values, expected exactly one of buffer, tensormap, bytes, null, i8 u8 "
+                                          "i16 u16 i32 u32 i64 u64 f16 bf16 f32 f64",
+                                          kinds));
   else if (reader.find("offset_bytes") && out.kind != Argument::Kind::buffer)
     reader.error(reader.find("offset_bytes")->place, "'offset_bytes' belongs to a buffer argument");
   else if (!out.patches.empty() && out.kind != Argument::Kind::bytes)
@@ -111,7 +106,7 @@ Argument parse_argument(const LaunchFile& file, const Node& table, Diagnostics& 
   return out;
 }
 
-} // namespace
+}  // namespace
 
 std::optional<std::vector<uint8_t>> bytes_from_hex(std::string_view text) {
   std::vector<uint8_t> out;
@@ -119,14 +114,10 @@ std::optional<std::vector<uint8_t>> bytes_from_hex(std::string_view text) {
   for (const char c : text) {
     if (c == ' ' || c == '_' || c == '\n' || c == '\t') continue;
     int digit = 0;
-    if (c >= '0' && c <= '9')
-      digit = c - '0';
-    else if (c >= 'a' && c <= 'f')
-      digit = c - 'a' + 10;
-    else if (c >= 'A' && c <= 'F')
-      digit = c - 'A' + 10;
-    else
-      return std::nullopt;
+    if (c >= '0' && c <= '9') digit = c - '0';
+    else if (c >= 'a' && c <= 'f') digit = c - 'a' + 10;
+    else if (c >= 'A' && c <= 'F') digit = c - 'A' + 10;
+    else return std::nullopt;
     if (high < 0) {
       high = digit;
     } else {
@@ -138,28 +129,22 @@ std::optional<std::vector<uint8_t>> bytes_from_hex(std::string_view text) {
   return out;
 }
 
-std::optional<std::vector<uint8_t>> read_bytes(const std::string& path, const Place& place,
-                                               Diagnostics& diags) {
+std::optional<std::vector<uint8_t>> read_bytes(const std::string& path, const Place& place, Diagnostics& diags) {
   std::ifstream in(path, std::ios::binary);
   std::ostringstream content;
   if (in) content << in.rdbuf();
   if (!in) {
-    diags.error("launch-mismatch", place,
-                fmt::format("cannot read '{}': {}", path, std::strerror(errno ? errno : EIO)));
+    diags.error("launch-mismatch", place, fmt::format("cannot read '{}': {}", path, std::strerror(errno ? errno : EIO)));
     return std::nullopt;
   }
   const std::string text = std::move(content).str();
   return std::vector<uint8_t>(text.begin(), text.end());
 }
 
-std::optional<std::vector<uint8_t>> read_bytes_value(const LaunchFile& file, const std::string& text,
-                                                     const Place& place, Diagnostics& diags) {
+std::optional<std::vector<uint8_t>> read_bytes_value(const LaunchFile& file, const std::string& text, const Place& place, Diagnostics& diags) {
   if (text.starts_with("file:")) return read_bytes(file.resolve(text.substr(5)), place, diags);
   auto bytes = bytes_from_hex(text);
-  if (!bytes)
-    diags.error(
-        "launch-mismatch", place,
-        fmt::format("'bytes' is '{}', expected pairs of hex digits or 'file:PATH'", text.substr(0, 40)));
+  if (!bytes) diags.error("launch-mismatch", place, fmt::format("'bytes' is '{}', expected pairs of hex digits or 'file:PATH'", text.substr(0, 40)));
   return bytes;
 }
 
@@ -170,14 +155,12 @@ std::vector<Patch> parse_patches(TableReader& parent) {
     Patch patch;
     patch.place = table->place;
     int64_t offset = 0;
-    if (!reader.get("offset", offset, 0, kMax64) && !reader.find("offset"))
-      reader.error(table->place, "a patch needs 'offset'");
+    if (!reader.get("offset", offset, 0, kMax64) && !reader.find("offset")) reader.error(table->place, "a patch needs 'offset'");
     patch.offset = static_cast<uint64_t>(offset);
     reader.get("buffer", patch.buffer);
     reader.get("tensormap", patch.tensormap);
     reader.get("offset_bytes", patch.offset_bytes, kMin64, kMax64);
-    if (patch.buffer.empty() == patch.tensormap.empty())
-      reader.error(table->place, "a patch gives either 'buffer' or 'tensormap'");
+    if (patch.buffer.empty() == patch.tensormap.empty()) reader.error(table->place, "a patch gives either 'buffer' or 'tensormap'");
     reader.finish();
     out.push_back(std::move(patch));
   }
@@ -190,4 +173,4 @@ std::vector<Argument> parse_arguments(const LaunchFile& file, TableReader& reade
   return out;
 }
 
-} // namespace tcsim::launch
+}  // namespace tcsim::launch

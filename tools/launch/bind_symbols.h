@@ -11,4 +11,4 @@ namespace tcsim::launch {
 /// Gives every .global variable an allocation and applies initialisers and [symbol.NAME] tables.
 void bind_symbols(const LaunchFile& file, isa::Module& module, Workspace& work, Diagnostics& diags);
 
-} // namespace tcsim::launch
+}  // namespace tcsim::launch

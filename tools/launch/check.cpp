@@ -14,10 +14,8 @@ namespace {
 
 wl::MatrixRef matrix(const BufferSpec& buffer, std::span<const uint8_t> bytes, bool transposed) {
   const size_t rank = buffer.shape.size();
-  const wl::MatrixRef out = rank == 1
-                                ? wl::MatrixRef{bytes, buffer.dtype, 1, buffer.shape[0], 0, buffer.strides[0]}
-                                : wl::MatrixRef{bytes,           buffer.dtype,      buffer.shape[0],
-                                                buffer.shape[1], buffer.strides[0], buffer.strides[1]};
+  const wl::MatrixRef out = rank == 1 ? wl::MatrixRef{bytes, buffer.dtype, 1, buffer.shape[0], 0, buffer.strides[0]}
+                                      : wl::MatrixRef{bytes, buffer.dtype, buffer.shape[0], buffer.shape[1], buffer.strides[0], buffer.strides[1]};
   return transposed ? out.transposed() : out;
 }
 
@@ -75,17 +73,15 @@ std::string scale_error(const LaunchFile& file, const GemmCheck& spec, const wl:
 
 bool is_scaled(const GemmCheck& spec) { return !spec.sfa.empty() || !spec.sfb.empty() || spec.scale_block != 0; }
 
-std::optional<Gemm> make_gemm(const LaunchFile& file, const GemmCheck& spec, Workspace* work, uint64_t seed,
-                              Diagnostics& diags) {
+std::optional<Gemm> make_gemm(const LaunchFile& file, const GemmCheck& spec, Workspace* work, uint64_t seed, Diagnostics& diags) {
   Gemm out;
   const auto at = [&](const std::string& name, bool transposed) {
     const BufferSpec& buffer = *file.find_buffer(name);
     return matrix(buffer, work ? bytes_of(buffer, *work) : std::span<const uint8_t>(), transposed);
   };
-  out.problem = {at(spec.a, spec.trans_a), at(spec.b, spec.trans_b), at(spec.c, spec.trans_c), spec.alpha,
-                 spec.beta};
+  out.problem = {at(spec.a, spec.trans_a), at(spec.b, spec.trans_b), at(spec.c, spec.trans_c), spec.alpha, spec.beta};
   out.d = at(spec.d, spec.trans_c);
-  if (work && spec.beta != 0 && spec.c == spec.d) { // C was overwritten: its contents before the launch
+  if (work && spec.beta != 0 && spec.c == spec.d) {  // C was overwritten: its contents before the launch
     auto bytes = initial_bytes(file, *file.find_buffer(spec.c), seed, diags);
     if (!bytes) return std::nullopt;
     out.initial_c = std::move(*bytes);
@@ -100,8 +96,7 @@ std::optional<Gemm> make_gemm(const LaunchFile& file, const GemmCheck& spec, Wor
   return out;
 }
 
-void check_gemm(const LaunchFile& file, uint64_t seed, Workspace& work, CheckOutcome& out,
-                Diagnostics& diags) {
+void check_gemm(const LaunchFile& file, uint64_t seed, Workspace& work, CheckOutcome& out, Diagnostics& diags) {
   const auto result = compare(file, seed, work, {.rtol = file.check->rtol, .atol = file.check->atol}, diags);
   if (!result) return;
   out.elements += result->elements;
@@ -115,8 +110,7 @@ void check_gemm(const LaunchFile& file, uint64_t seed, Workspace& work, CheckOut
   diags.error("check-failed", file.check->gemm->place, out.text);
 }
 
-void check_equals(const LaunchFile& file, const CheckSpec::Equals& spec, Workspace& work, CheckOutcome& out,
-                  Diagnostics& diags) {
+void check_equals(const LaunchFile& file, const CheckSpec::Equals& spec, Workspace& work, CheckOutcome& out, Diagnostics& diags) {
   const BufferSpec& buffer = *file.find_buffer(spec.buffer);
   const auto content = read_bytes(file.resolve(spec.file), spec.place, diags);
   if (!content) return;
@@ -129,9 +123,8 @@ void check_equals(const LaunchFile& file, const CheckSpec::Equals& spec, Workspa
   }
   const auto got = bytes_of(buffer, work);
   if (want.size() != got.size())
-    return diags.error(
-        "launch-mismatch", spec.place,
-        fmt::format("'{}' has {} bytes, buffer '{}' {}", spec.file, want.size(), buffer.name, got.size()));
+    return diags.error("launch-mismatch", spec.place,
+                       fmt::format("'{}' has {} bytes, buffer '{}' {}", spec.file, want.size(), buffer.name, got.size()));
   uint64_t differ = 0, first = 0;
   for (uint64_t i = got.size(); i-- > 0;)
     if (got[i] != want[i]) {
@@ -143,13 +136,12 @@ void check_equals(const LaunchFile& file, const CheckSpec::Equals& spec, Workspa
   const uint64_t element = first * 8 / static_cast<uint64_t>(wl::storage_bits(buffer.dtype));
   out.passed = false;
   ++out.failures;
-  out.text = fmt::format("buffer '{}' differs from '{}' in {} bytes; element {} is {:.9g}, expected {:.9g}",
-                         buffer.name, spec.file, differ, element, wl::load(got, buffer.dtype, element),
-                         wl::load(want, buffer.dtype, element));
+  out.text = fmt::format("buffer '{}' differs from '{}' in {} bytes; element {} is {:.9g}, expected {:.9g}", buffer.name, spec.file, differ, element,
+                         wl::load(got, buffer.dtype, element), wl::load(want, buffer.dtype, element));
   diags.error("check-failed", spec.place, out.text);
 }
 
-} // namespace
+}  // namespace
 
 void validate_check(const LaunchFile& file, Diagnostics& diags) {
   if (!file.check || !file.check->gemm) return;
@@ -157,24 +149,20 @@ void validate_check(const LaunchFile& file, Diagnostics& diags) {
   for (const std::string* name : {&spec.a, &spec.b, &spec.c, &spec.d})
     if (file.find_buffer(*name)->shape.size() > 2)
       return diags.error("launch-mismatch", spec.place,
-                         fmt::format("buffer '{}' has {} dimensions, 'gemm' compares matrices", *name,
-                                     file.find_buffer(*name)->shape.size()));
+                         fmt::format("buffer '{}' has {} dimensions, 'gemm' compares matrices", *name, file.find_buffer(*name)->shape.size()));
   const auto gemm = make_gemm(file, spec, nullptr, 0, diags);
-  if (const std::string error = wl::shape_error(gemm->problem, gemm->d); !error.empty())
-    return diags.error("launch-mismatch", spec.place, error);
+  if (const std::string error = wl::shape_error(gemm->problem, gemm->d); !error.empty()) return diags.error("launch-mismatch", spec.place, error);
   if (!is_scaled(spec)) return;
   if (const std::string error = scale_error(file, spec, gemm->problem); !error.empty()) diags.error("launch-mismatch", spec.place, error);
 }
 
-std::optional<wl::Comparison> compare(const LaunchFile& file, uint64_t seed, Workspace& work,
-                                      const wl::Tolerance& tolerance, Diagnostics& diags) {
+std::optional<wl::Comparison> compare(const LaunchFile& file, uint64_t seed, Workspace& work, const wl::Tolerance& tolerance, Diagnostics& diags) {
   const auto gemm = make_gemm(file, *file.check->gemm, &work, seed, diags);
   if (!gemm) return std::nullopt;
   return wl::compare_gemm(gemm->problem, gemm->d, tolerance);
 }
 
-std::optional<CheckOutcome> run_check(const LaunchFile& file, uint64_t seed, Workspace& work,
-                                      Diagnostics& diags) {
+std::optional<CheckOutcome> run_check(const LaunchFile& file, uint64_t seed, Workspace& work, Diagnostics& diags) {
   if (!file.check) return std::nullopt;
   CheckOutcome out;
   if (file.check->gemm) check_gemm(file, seed, work, out, diags);
@@ -183,4 +171,4 @@ std::optional<CheckOutcome> run_check(const LaunchFile& file, uint64_t seed, Wor
   return out;
 }
 
-} // namespace tcsim::launch
+}  // namespace tcsim::launch

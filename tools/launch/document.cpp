@@ -10,21 +10,17 @@
 namespace tcsim::launch {
 namespace {
 
-Place place_of(const toml::source_region& region, const std::string& path) {
-  return {path, region.begin.line, region.begin.column};
-}
+Place place_of(const toml::source_region& region, const std::string& path) { return {path, region.begin.line, region.begin.column}; }
 
 Node convert(const toml::node& node, const std::string& path) {
   Node out;
   out.place = place_of(node.source(), path);
   if (const auto* table = node.as_table()) {
     out.kind = Node::Kind::table;
-    for (const auto& [key, value] : *table)
-      out.entries.push_back({std::string(key.str()), place_of(key.source(), path), convert(value, path)});
+    for (const auto& [key, value] : *table) out.entries.push_back({std::string(key.str()), place_of(key.source(), path), convert(value, path)});
     // toml++ keeps keys sorted by name; users expect messages and buffers in the order of their file.
-    std::stable_sort(out.entries.begin(), out.entries.end(), [](const Entry& a, const Entry& b) {
-      return std::pair(a.place.line, a.place.col) < std::pair(b.place.line, b.place.col);
-    });
+    std::stable_sort(out.entries.begin(), out.entries.end(),
+                     [](const Entry& a, const Entry& b) { return std::pair(a.place.line, a.place.col) < std::pair(b.place.line, b.place.col); });
   } else if (const auto* array = node.as_array()) {
     out.kind = Node::Kind::array;
     for (const toml::node& item : *array) out.items.push_back(convert(item, path));
@@ -61,17 +57,17 @@ size_t edit_distance(std::string_view a, std::string_view b) {
   return row[b.size()];
 }
 
-} // namespace
+}  // namespace
 
 std::string_view name(Node::Kind kind) {
   switch (kind) {
-  case Node::Kind::table: return "a table";
-  case Node::Kind::array: return "an array";
-  case Node::Kind::string: return "a string";
-  case Node::Kind::integer: return "an integer";
-  case Node::Kind::real: return "a float";
-  case Node::Kind::boolean: return "a boolean";
-  case Node::Kind::date: return "a date or time";
+    case Node::Kind::table: return "a table";
+    case Node::Kind::array: return "an array";
+    case Node::Kind::string: return "a string";
+    case Node::Kind::integer: return "an integer";
+    case Node::Kind::real: return "a float";
+    case Node::Kind::boolean: return "a boolean";
+    case Node::Kind::date: return "a date or time";
   }
   return "";
 }
@@ -186,8 +182,7 @@ bool TableReader::get_word(const std::string& key, std::string& out, const std::
   std::string word;
   if (!get(key, word)) return false;
   if (std::find(words.begin(), words.end(), word) == words.end()) {
-    error(find(key)->place, fmt::format("'{}' is '{}', expected one of {}{}", key, word,
-                                        fmt::join(words, " "), suggestion(word, words)));
+    error(find(key)->place, fmt::format("'{}' is '{}', expected one of {}{}", key, word, fmt::join(words, " "), suggestion(word, words)));
     return false;
   }
   out = word;
@@ -203,10 +198,8 @@ std::vector<const Node*> TableReader::tables(const std::string& key) {
     return out;
   }
   for (const Node& item : node->items) {
-    if (item.kind == Node::Kind::table)
-      out.push_back(&item);
-    else
-      error(item.place, fmt::format("'{}' holds {}, expected tables", key, name(item.kind)));
+    if (item.kind == Node::Kind::table) out.push_back(&item);
+    else error(item.place, fmt::format("'{}' holds {}, expected tables", key, name(item.kind)));
   }
   return out;
 }
@@ -223,8 +216,7 @@ void TableReader::finish() {
   const std::vector<std::string> known(asked_.begin(), asked_.end());
   for (const Entry& entry : table_.entries)
     if (!asked_.count(entry.key))
-      error(entry.place, fmt::format("unknown key '{}' in {}{}; known: {}", entry.key, what_,
-                                     suggestion(entry.key, known), fmt::join(known, " ")));
+      error(entry.place, fmt::format("unknown key '{}' in {}{}; known: {}", entry.key, what_, suggestion(entry.key, known), fmt::join(known, " ")));
 }
 
-} // namespace tcsim::launch
+}  // namespace tcsim::launch

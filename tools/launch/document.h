@@ -29,8 +29,8 @@ struct Node {
   int64_t integer = 0;
   double real = 0;
   bool boolean = false;
-  std::vector<Entry> entries; // of a table, in file order
-  std::vector<Node> items;    // of an array
+  std::vector<Entry> entries;  // of a table, in file order
+  std::vector<Node> items;     // of an array
 
   const Node* find(std::string_view key) const;
   bool is_number() const { return kind == Kind::integer || kind == Kind::real; }
@@ -56,9 +56,8 @@ std::string suggestion(std::string_view word, const std::vector<std::string>& ca
 /// Reads the keys of one table. A key that is absent leaves the output as it is; get() returns whether it was
 /// there.
 class TableReader {
-public:
-  TableReader(const Node& table, std::string what, Diagnostics& diags)
-      : table_(table), what_(std::move(what)), diags_(diags) {}
+ public:
+  TableReader(const Node& table, std::string what, Diagnostics& diags) : table_(table), what_(std::move(what)), diags_(diags) {}
 
   const Node* find(const std::string& key);
   bool get(const std::string& key, std::string& out);
@@ -75,13 +74,11 @@ public:
   const Node* table(const std::string& key);
   void finish();
 
-  void error(const Place& place, std::string text) {
-    diags_.error("launch-mismatch", place, std::move(text));
-  }
+  void error(const Place& place, std::string text) { diags_.error("launch-mismatch", place, std::move(text)); }
   const Place& place() const { return table_.place; }
   Diagnostics& diags() { return diags_; }
 
-private:
+ private:
   bool wrong(const Node& node, const std::string& key, std::string_view expected);
   const Node& table_;
   std::string what_;
@@ -89,4 +86,4 @@ private:
   std::set<std::string> asked_;
 };
 
-} // namespace tcsim::launch
+}  // namespace tcsim::launch

@@ -24,16 +24,15 @@ uint64_t initial_bits(Init init, isa::Type dtype, uint64_t seed, uint64_t index)
 void fill(const BufferSpec& buffer, uint64_t seed, std::span<uint8_t> bytes);
 
 /// Calls visit(dense index, strided index) for every element of the shape, in row-major order.
-template <class F> void for_elements(const BufferSpec& buffer, F&& visit) {
+template <class F>
+void for_elements(const BufferSpec& buffer, F&& visit) {
   const size_t rank = buffer.shape.size();
   std::vector<int64_t> at(rank, 0);
   const uint64_t count = buffer.elements();
-  const uint64_t row = static_cast<uint64_t>(buffer.shape.back()),
-                 step = static_cast<uint64_t>(buffer.strides.back());
+  const uint64_t row = static_cast<uint64_t>(buffer.shape.back()), step = static_cast<uint64_t>(buffer.strides.back());
   for (uint64_t dense = 0; dense < count; dense += row) {
     uint64_t base = 0;
-    for (size_t d = 0; d + 1 < rank; ++d)
-      base += static_cast<uint64_t>(at[d]) * static_cast<uint64_t>(buffer.strides[d]);
+    for (size_t d = 0; d + 1 < rank; ++d) base += static_cast<uint64_t>(at[d]) * static_cast<uint64_t>(buffer.strides[d]);
     for (uint64_t i = 0; i < row; ++i) visit(dense + i, base + i * step);
     for (size_t d = rank - 1; d-- > 0;) {
       if (++at[d] < buffer.shape[d]) break;
@@ -42,4 +41,4 @@ template <class F> void for_elements(const BufferSpec& buffer, F&& visit) {
   }
 }
 
-} // namespace tcsim::launch
+}  // namespace tcsim::launch

@@ -31,12 +31,11 @@ TEST(Init, NormalHasMeanZeroAndVarianceOne) {
   double sum = 0, sum2 = 0;
   constexpr int kCount = 100000;
   for (int i = 0; i < kCount; ++i) {
-    const double x =
-        wl::decode(Type::f64, initial_bits(Init::normal, Type::f64, 1, static_cast<uint64_t>(i)));
+    const double x = wl::decode(Type::f64, initial_bits(Init::normal, Type::f64, 1, static_cast<uint64_t>(i)));
     sum += x;
     sum2 += x * x;
   }
-  EXPECT_NEAR(sum / kCount, 0, 5 / std::sqrt(kCount)); // five standard errors
+  EXPECT_NEAR(sum / kCount, 0, 5 / std::sqrt(kCount));  // five standard errors
   EXPECT_NEAR(sum2 / kCount, 1, 5 * std::sqrt(2.0 / kCount));
 }
 
@@ -66,7 +65,7 @@ TEST(Init, IntegersAreSmallAndExact) {
 }
 
 TEST(Init, IotaStopsBeforeIntegersThatAreNotExact) {
-  EXPECT_EQ(wl::decode(Type::f16, initial_bits(Init::iota, Type::f16, 0, 2048)), 2048); // 2049 is not an f16
+  EXPECT_EQ(wl::decode(Type::f16, initial_bits(Init::iota, Type::f16, 0, 2048)), 2048);  // 2049 is not an f16
   EXPECT_EQ(wl::decode(Type::f16, initial_bits(Init::iota, Type::f16, 0, 2049)), 0);
   EXPECT_EQ(wl::decode(Type::e2m1, initial_bits(Init::iota, Type::e2m1, 0, 5)), 0);
   EXPECT_EQ(initial_bits(Init::iota, Type::u8, 0, 257), 1u);
@@ -79,11 +78,11 @@ TEST(Init, StridesLeaveThePaddingAlone) {
   buffer.strides = {3, 1};
   buffer.init = Init::iota;
   std::vector<uint8_t> bytes(buffer.bytes());
-  ASSERT_EQ(bytes.size(), 20u); // (1 * 3 + 1 + 1) elements of 4 bytes
+  ASSERT_EQ(bytes.size(), 20u);  // (1 * 3 + 1 + 1) elements of 4 bytes
   fill(buffer, 0, bytes);
   const std::vector<double> want{0, 1, 0, 2, 3};
   for (uint64_t i = 0; i < want.size(); ++i) EXPECT_EQ(wl::load(bytes, Type::s32, i), want[i]) << i;
 }
 
-} // namespace
-} // namespace tcsim::launch
+}  // namespace
+}  // namespace tcsim::launch

@@ -21,8 +21,7 @@ std::optional<std::string> read_text(const std::string& path, Diagnostics& diags
   std::ostringstream content;
   if (in) content << in.rdbuf();
   if (!in) {
-    diags.error("syntax", {path, 0, 0},
-                fmt::format("cannot read the file: {}", std::strerror(errno ? errno : EIO)));
+    diags.error("syntax", {path, 0, 0}, fmt::format("cannot read the file: {}", std::strerror(errno ? errno : EIO)));
     return std::nullopt;
   }
   return std::move(content).str();
@@ -45,17 +44,14 @@ std::optional<TritonMetadata> read_triton(const std::string& path, Diagnostics& 
   TritonMetadata out;
   out.path = path;
   if (json.contains("name") && json["name"].is_string()) out.entry = json["name"].get<std::string>();
-  const uint32_t lanes =
-      json.contains("target") && json["target"].is_object() ? number(json["target"], "warp_size", 32) : 32;
+  const uint32_t lanes = json.contains("target") && json["target"].is_object() ? number(json["target"], "warp_size", 32) : 32;
   out.threads = number(json, "num_warps", 0) * lanes;
   out.dynamic_smem_bytes = number(json, "shared", 0);
   out.registers = number(json, "maxnreg", 0);
   out.stages = number(json, "num_stages", 0);
   if (json.contains("cluster_dims") && json["cluster_dims"].is_array()) {
     const auto& dims = json["cluster_dims"];
-    const auto at = [&](size_t i) {
-      return i < dims.size() && dims[i].is_number_unsigned() ? dims[i].get<uint32_t>() : 1u;
-    };
+    const auto at = [&](size_t i) { return i < dims.size() && dims[i].is_number_unsigned() ? dims[i].get<uint32_t>() : 1u; };
     out.cluster = {at(0), at(1), at(2)};
   }
   return out;
@@ -68,11 +64,9 @@ std::optional<KernelFile> read_folder(const std::string& path, Diagnostics& diag
     if (entry.path().extension() == ".ptx") ptx.push_back(entry.path().string());
   std::sort(ptx.begin(), ptx.end());
   if (error || ptx.size() != 1) {
-    diags.error(
-        "syntax", {path, 0, 0},
-        error ? fmt::format("cannot read the folder: {}", error.message())
-              : fmt::format("the folder holds {} .ptx files, expected exactly one (a Triton cache folder)",
-                            ptx.size()));
+    diags.error("syntax", {path, 0, 0},
+                error ? fmt::format("cannot read the folder: {}", error.message())
+                      : fmt::format("the folder holds {} .ptx files, expected exactly one (a Triton cache folder)", ptx.size()));
     return std::nullopt;
   }
   const auto text = read_text(ptx[0], diags);
@@ -86,7 +80,7 @@ std::optional<KernelFile> read_folder(const std::string& path, Diagnostics& diag
   return out;
 }
 
-} // namespace
+}  // namespace
 
 uint32_t given_registers(uint32_t option, const isa::Kernel& kernel, const TritonMetadata* triton) {
   return option ? option : kernel.maxnreg ? kernel.maxnreg : triton ? triton->registers : 0;
@@ -106,11 +100,10 @@ std::optional<KernelFile> read_kernel_file(const std::string& path, Diagnostics&
     return std::nullopt;
   }
   if (const size_t zero = out->text.find('\0'); zero != std::string::npos) {
-    diags.error("syntax", {out->path, 0, 0},
-                fmt::format("a binary file (zero byte at offset {}), expected PTX text", zero));
+    diags.error("syntax", {out->path, 0, 0}, fmt::format("a binary file (zero byte at offset {}), expected PTX text", zero));
     return std::nullopt;
   }
   return out;
 }
 
-} // namespace tcsim::launch
+}  // namespace tcsim::launch

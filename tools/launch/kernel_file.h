@@ -15,12 +15,12 @@ struct TritonMetadata {
   std::string path, entry;
   uint32_t threads = 0, dynamic_smem_bytes = 0;
   isa::Dim3 cluster;
-  uint32_t registers = 0; // maxnreg, 0: not given
-  uint32_t stages = 0;    // num_stages, 0: not given
+  uint32_t registers = 0;  // maxnreg, 0: not given
+  uint32_t stages = 0;     // num_stages, 0: not given
 };
 
 struct KernelFile {
-  std::string path, text; // of the .ptx
+  std::string path, text;  // of the .ptx
   std::optional<TritonMetadata> triton;
 };
 
@@ -30,4 +30,4 @@ uint32_t given_registers(uint32_t option, const isa::Kernel& kernel, const Trito
 /// Errors (kind "syntax"): unreadable, empty, binary, a folder without exactly one .ptx.
 std::optional<KernelFile> read_kernel_file(const std::string& path, Diagnostics& diags);
 
-} // namespace tcsim::launch
+}  // namespace tcsim::launch

@@ -22,8 +22,7 @@ std::optional<isa::Dim3> parse_dim3(TableReader& reader, const std::string& key)
     return isa::Dim3{};
   }
   values.resize(3, 1);
-  return isa::Dim3{static_cast<uint32_t>(values[0]), static_cast<uint32_t>(values[1]),
-                   static_cast<uint32_t>(values[2])};
+  return isa::Dim3{static_cast<uint32_t>(values[0]), static_cast<uint32_t>(values[1]), static_cast<uint32_t>(values[2])};
 }
 
 Place place_or(TableReader& reader, const std::string& key) {
@@ -36,10 +35,8 @@ LaunchSpec parse_launch(const LaunchFile& file, TableReader& reader) {
   out.place = reader.place();
   if (out.place.line == 0) out.place = {file.path, 0, 0};
   reader.get("entry", out.entry);
-  if (auto grid = parse_dim3(reader, "grid"))
-    out.grid = *grid;
-  else
-    reader.error(out.place, "'grid' is missing: the number of CTAs, for example grid = [64, 1, 1]");
+  if (auto grid = parse_dim3(reader, "grid")) out.grid = *grid;
+  else reader.error(out.place, "'grid' is missing: the number of CTAs, for example grid = [64, 1, 1]");
   out.block = parse_dim3(reader, "block");
   out.cluster = parse_dim3(reader, "cluster");
   uint32_t smem = 0;
@@ -64,8 +61,7 @@ void parse_launches(LaunchFile& file, TableReader& root) {
     reader.finish();
   }
   for (const char* key : {"entry", "grid", "block", "cluster", "dynamic_smem_bytes", "args"})
-    if (const Node* node = root.find(key))
-      root.error(node->place, fmt::format("'{}' beside [[launch]]: move it into the [[launch]] table", key));
+    if (const Node* node = root.find(key)) root.error(node->place, fmt::format("'{}' beside [[launch]]: move it into the [[launch]] table", key));
 }
 
 void parse_symbols(LaunchFile& file, TableReader& root) {
@@ -76,8 +72,7 @@ void parse_symbols(LaunchFile& file, TableReader& root) {
     out.place = entry.place;
     out.name = entry.key;
     if (entry.value.kind != Node::Kind::table) {
-      root.error(entry.value.place,
-                 fmt::format("'symbol.{}' is {}, expected a table", entry.key, name(entry.value.kind)));
+      root.error(entry.value.place, fmt::format("'symbol.{}' is {}, expected a table", entry.key, name(entry.value.kind)));
       continue;
     }
     TableReader reader(entry.value, fmt::format("[symbol.{}]", entry.key), root.diags());
@@ -86,22 +81,21 @@ void parse_symbols(LaunchFile& file, TableReader& root) {
     std::string text;
     const bool has_bytes = reader.get("bytes", text);
     if (has_bytes)
-      if (auto bytes = read_bytes_value(file, text, reader.find("bytes")->place, root.diags()))
-        out.bytes = std::move(*bytes);
-    if (has_bytes == !out.buffer.empty())
-      reader.error(entry.place, fmt::format("[symbol.{}] gives either 'buffer' or 'bytes'", entry.key));
+      if (auto bytes = read_bytes_value(file, text, reader.find("bytes")->place, root.diags())) out.bytes = std::move(*bytes);
+    if (has_bytes == !out.buffer.empty()) reader.error(entry.place, fmt::format("[symbol.{}] gives either 'buffer' or 'bytes'", entry.key));
     reader.finish();
     file.symbols.push_back(std::move(out));
   }
 }
 
-template <class T> const T* find_named(const std::vector<T>& items, std::string_view name) {
+template <class T>
+const T* find_named(const std::vector<T>& items, std::string_view name) {
   for (const T& item : items)
     if (item.name == name) return &item;
   return nullptr;
 }
 
-} // namespace
+}  // namespace
 
 uint64_t BufferSpec::elements() const {
   uint64_t count = 1;
@@ -111,24 +105,19 @@ uint64_t BufferSpec::elements() const {
 
 uint64_t BufferSpec::bytes() const {
   uint64_t last = 0;
-  for (size_t i = 0; i < shape.size(); ++i)
-    last += static_cast<uint64_t>(shape[i] - 1) * static_cast<uint64_t>(strides[i]);
+  for (size_t i = 0; i < shape.size(); ++i) last += static_cast<uint64_t>(shape[i] - 1) * static_cast<uint64_t>(strides[i]);
   return ((last + 1) * static_cast<uint64_t>(wl::storage_bits(dtype)) + 7) / 8;
 }
 
 const BufferSpec* LaunchFile::find_buffer(std::string_view name) const { return find_named(buffers, name); }
-const TensorMapSpec* LaunchFile::find_tensormap(std::string_view name) const {
-  return find_named(tensormaps, name);
-}
+const TensorMapSpec* LaunchFile::find_tensormap(std::string_view name) const { return find_named(tensormaps, name); }
 
 std::string LaunchFile::resolve(std::string_view file) const {
   const std::filesystem::path target(file);
-  return target.is_absolute() ? target.string()
-                              : (std::filesystem::path(path).parent_path() / target).string();
+  return target.is_absolute() ? target.string() : (std::filesystem::path(path).parent_path() / target).string();
 }
 
-std::optional<LaunchFile> parse_launch_file(const std::string& path, std::string_view text,
-                                            Diagnostics& diags) {
+std::optional<LaunchFile> parse_launch_file(const std::string& path, std::string_view text, Diagnostics& diags) {
   auto document = parse_document(path, text, diags);
   if (!document) return std::nullopt;
   document->place = {path, 0, 0};
@@ -145,4 +134,4 @@ std::optional<LaunchFile> parse_launch_file(const std::string& path, std::string
   return file;
 }
 
-} // namespace tcsim::launch
+}  // namespace tcsim::launch

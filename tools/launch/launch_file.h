@@ -24,7 +24,7 @@ struct Node;
 struct Patch {
   Place place;
   uint64_t offset = 0;
-  std::string buffer, tensormap; // exactly one is set
+  std::string buffer, tensormap;  // exactly one is set
   int64_t offset_bytes = 0;
 };
 
@@ -32,16 +32,16 @@ struct Argument {
   enum class Kind : uint8_t { buffer, tensormap, bytes, null, scalar };
   Place place;
   Kind kind = Kind::scalar;
-  std::string name;                 // buffer or tensor map
-  int64_t offset_bytes = 0;         // of a buffer
-  isa::Type type = isa::Type::none; // of a scalar
-  std::vector<uint8_t> bytes;       // scalar (little-endian) or bytes
+  std::string name;                  // buffer or tensor map
+  int64_t offset_bytes = 0;          // of a buffer
+  isa::Type type = isa::Type::none;  // of a scalar
+  std::vector<uint8_t> bytes;        // scalar (little-endian) or bytes
   std::vector<Patch> patches;
 };
 
 struct LaunchSpec {
   Place place;
-  std::string entry; // empty: the module's only entry
+  std::string entry;  // empty: the module's only entry
   Place entry_place, grid_place, block_place, args_place, smem_place;
   isa::Dim3 grid;
   std::optional<isa::Dim3> block, cluster;
@@ -55,15 +55,15 @@ struct BufferSpec {
   Place place;
   std::string name;
   isa::Type dtype = isa::Type::none;
-  std::vector<int64_t> shape, strides; // in elements; strides are always filled in
+  std::vector<int64_t> shape, strides;  // in elements; strides are always filled in
   Init init = Init::zeros;
-  std::string file; // of Init::file, relative to the launch file's folder
+  std::string file;  // of Init::file, relative to the launch file's folder
   std::optional<uint64_t> seed;
   uint64_t align_bytes = 256;
   std::vector<Patch> patches;
 
-  uint64_t elements() const; // of the shape
-  uint64_t bytes() const;    // allocated, padding included
+  uint64_t elements() const;  // of the shape
+  uint64_t bytes() const;     // allocated, padding included
 };
 
 /// [tensormap.NAME]. The map's address is the offset in the buffer until prepare() knows where that lies.
@@ -84,7 +84,7 @@ struct SymbolSpec {
 
 struct GemmCheck {
   Place place;
-  std::string a, b, c, d; // d: where the result is (c unless given)
+  std::string a, b, c, d;  // d: where the result is (c unless given)
   bool trans_a = false, trans_b = false, trans_c = false;
   double alpha = 1, beta = 0;
   std::string sfa, sfb;
@@ -118,7 +118,6 @@ struct LaunchFile {
 
 /// Kinds of the errors: syntax (TOML), launch-mismatch, bad-tensormap. Files that it names ("file:...") are
 /// opened here only for `bytes`.
-std::optional<LaunchFile> parse_launch_file(const std::string& path, std::string_view text,
-                                            Diagnostics& diags);
+std::optional<LaunchFile> parse_launch_file(const std::string& path, std::string_view text, Diagnostics& diags);
 
-} // namespace tcsim::launch
+}  // namespace tcsim::launch

@@ -47,14 +47,13 @@ TEST(LaunchFile, EverythingOfTheContractIsRead) {
   EXPECT_THAT(launch.args[3].bytes, testing::SizeIs(8));
   EXPECT_THAT(launch.args[4].bytes, ElementsAre(1, 2, 255));
   EXPECT_EQ(launch.args[4].patches.at(0).buffer, "A");
-  EXPECT_EQ(file->buffers.at(0).bytes(), 42u); // (2 * 8 + 4 + 1) elements of 2 bytes
+  EXPECT_EQ(file->buffers.at(0).bytes(), 42u);  // (2 * 8 + 4 + 1) elements of 2 bytes
   EXPECT_EQ(file->buffers[0].seed, 7u);
 }
 
 TEST(LaunchFile, SequencesOfLaunches) {
   Diagnostics diags;
-  const auto file = parse_launch_file(
-      "l.toml", "[[launch]]\nentry=\"a\"\ngrid=[1]\n[[launch]]\nentry=\"b\"\ngrid=[2]\n", diags);
+  const auto file = parse_launch_file("l.toml", "[[launch]]\nentry=\"a\"\ngrid=[1]\n[[launch]]\nentry=\"b\"\ngrid=[2]\n", diags);
   ASSERT_FALSE(diags.has_errors());
   ASSERT_EQ(file->launches.size(), 2u);
   EXPECT_EQ(file->launches[1].entry, "b");
@@ -62,19 +61,16 @@ TEST(LaunchFile, SequencesOfLaunches) {
 
 TEST(LaunchFile, ArgsAsTables) {
   Diagnostics diags;
-  const auto file =
-      parse_launch_file("l.toml",
-                        "grid=[1]\n[[args]]\nbytes=\"0000000000000000\"\n[[args.patch]]\noffset=0\nbuffer="
-                        "\"A\"\n[[args]]\nu8=255\n[buffer.A]\ndtype=\"b1\"\nshape=[9]\n",
-                        diags);
+  const auto file = parse_launch_file("l.toml",
+                                      "grid=[1]\n[[args]]\nbytes=\"0000000000000000\"\n[[args.patch]]\noffset=0\nbuffer="
+                                      "\"A\"\n[[args]]\nu8=255\n[buffer.A]\ndtype=\"b1\"\nshape=[9]\n",
+                                      diags);
   ASSERT_FALSE(diags.has_errors()) << diags.all()[0].str();
   EXPECT_EQ(file->launches[0].args.at(0).patches.size(), 1u);
   EXPECT_EQ(file->buffers[0].bytes(), 2u);
 }
 
-TEST(LaunchFile, BrokenTomlHasItsPlace) {
-  EXPECT_THAT(errors_of("grid = [1,\nblock = 3"), ElementsAre(HasSubstr("l.toml:2:")));
-}
+TEST(LaunchFile, BrokenTomlHasItsPlace) { EXPECT_THAT(errors_of("grid = [1,\nblock = 3"), ElementsAre(HasSubstr("l.toml:2:"))); }
 
 TEST(LaunchFile, BytesThatTomlDoesNotAllow) {
   EXPECT_THAT(errors_of("grid = [1]\n[@x]\n"), ElementsAre(HasSubstr("l.toml:2:2: error: ")));
@@ -86,36 +82,30 @@ TEST(LaunchFile, BytesThatTomlDoesNotAllow) {
 
 TEST(LaunchFile, UnknownKeysGetASuggestion) {
   EXPECT_THAT(errors_of("grid = [1]\nblok = [32]\n"),
-              ElementsAre(testing::AllOf(HasSubstr("l.toml:2:1: error: unknown key 'blok'"),
-                                         HasSubstr("did you mean 'block'?"))));
+              ElementsAre(testing::AllOf(HasSubstr("l.toml:2:1: error: unknown key 'blok'"), HasSubstr("did you mean 'block'?"))));
 }
 
 TEST(LaunchFile, AllErrorsInOneGo) {
-  const auto errors = errors_of("grid = [0]\nblock = \"x\"\nargs = [{ bufer = \"A\" }]\n[buffer.A]\ndtype = "
-                                "\"f61\"\nshape = [-1]\n[check]\nrtol = nan\n");
-  EXPECT_THAT(errors,
-              testing::UnorderedElementsAre(
-                  HasSubstr("1:9: error: 'grid' holds 0"), HasSubstr("2:9: error: 'block' is a string"),
-                  HasSubstr("3:9: error: an argument gives 0 values"),
-                  HasSubstr("unknown key 'bufer' in argument (did you mean 'buffer'?)"),
-                  HasSubstr("'dtype' is 'f61', expected one of f16 bf16"), HasSubstr("'shape' holds -1"),
-                  HasSubstr("'rtol' is nan"), HasSubstr("[check] needs 'gemm' or 'equals'")));
+  const auto errors = errors_of(
+      "grid = [0]\nblock = \"x\"\nargs = [{ bufer = \"A\" }]\n[buffer.A]\ndtype = "
+      "\"f61\"\nshape = [-1]\n[check]\nrtol = nan\n");
+  EXPECT_THAT(errors, testing::UnorderedElementsAre(HasSubstr("1:9: error: 'grid' holds 0"), HasSubstr("2:9: error: 'block' is a string"),
+                                                    HasSubstr("3:9: error: an argument gives 0 values"),
+                                                    HasSubstr("unknown key 'bufer' in argument (did you mean 'buffer'?)"),
+                                                    HasSubstr("'dtype' is 'f61', expected one of f16 bf16"), HasSubstr("'shape' holds -1"),
+                                                    HasSubstr("'rtol' is nan"), HasSubstr("[check] needs 'gemm' or 'equals'")));
 }
 
 TEST(LaunchFile, ReferencesMustExist) {
-  EXPECT_THAT(
-      errors_of("grid=[1]\nargs=[{buffer=\"B\"},{tensormap=\"m\"}]\n[buffer.A]\ndtype=\"f16\"\nshape=[1]\n"),
-      ElementsAre(HasSubstr("2:7: error: there is no [buffer.B] (did you mean 'A'?)"),
-                  HasSubstr("there is no [tensormap.m]")));
+  EXPECT_THAT(errors_of("grid=[1]\nargs=[{buffer=\"B\"},{tensormap=\"m\"}]\n[buffer.A]\ndtype=\"f16\"\nshape=[1]\n"),
+              ElementsAre(HasSubstr("2:7: error: there is no [buffer.B] (did you mean 'A'?)"), HasSubstr("there is no [tensormap.m]")));
 }
 
 TEST(LaunchFile, ValuesOutOfRange) {
-  EXPECT_THAT(errors_of("grid=[1]\nargs=[{u8=256}]\n"),
-              ElementsAre(HasSubstr("'u8' is 256, expected 0 to 255")));
+  EXPECT_THAT(errors_of("grid=[1]\nargs=[{u8=256}]\n"), ElementsAre(HasSubstr("'u8' is 256, expected 0 to 255")));
   EXPECT_THAT(errors_of("grid=[1]\n[buffer.A]\ndtype=\"f16\"\nshape=[1000000000000,1000000000000]\n"),
               ElementsAre(HasSubstr("more than can be held")));
-  EXPECT_THAT(errors_of("grid=[1]\n[buffer.A]\ndtype=\"f16\"\nshape=[4]\nalign_bytes=3\n"),
-              ElementsAre(HasSubstr("expected a power of two")));
+  EXPECT_THAT(errors_of("grid=[1]\n[buffer.A]\ndtype=\"f16\"\nshape=[4]\nalign_bytes=3\n"), ElementsAre(HasSubstr("expected a power of two")));
 }
 
 std::string with_map(const std::string& map, const std::string& shape = "[1024, 1024]") {
@@ -141,7 +131,8 @@ TEST(LaunchFile, TensorMapIm2col) {
   Diagnostics diags;
   const auto file = parse_launch_file(
       "l.toml",
-      with_map("mode=\"im2col\"\npixel_box_lower=[-1,-1]\npixel_box_upper=[-1,-1]\nchannels_per_pixel=8\npixels_per_column=64\n", "[2,14,9,64]"), diags);
+      with_map("mode=\"im2col\"\npixel_box_lower=[-1,-1]\npixel_box_upper=[-1,-1]\nchannels_per_pixel=8\npixels_per_column=64\n", "[2,14,9,64]"),
+      diags);
   ASSERT_FALSE(diags.has_errors()) << diags.all()[0].str();
   const isa::TensorMap& map = file->tensormaps.at(0).map;
   EXPECT_THAT(map.dims, ElementsAre(64u, 9u, 14u, 2u, 1u));
@@ -161,11 +152,10 @@ TEST(LaunchFile, TensorMapProblemsHaveTheirNumbers) {
 
 TEST(LaunchFile, TensorMapProblemsAllInOneGo) {
   EXPECT_THAT(errors_of(with_map("offset_bytes=8\nstrides_bytes=[2056]\nbox=[4,300]\nelement_strides=[1,9]\n")),
-              testing::UnorderedElementsAre(HasSubstr("global address 0x8 is not a multiple of 16 B"),
-                                            HasSubstr("stride 2056 B of dimension 1 is not a multiple of 16 B"),
-                                            HasSubstr("box 300 of dimension 1, expected 1 to 256"),
-                                            HasSubstr("element stride 9 of dimension 1, expected 1 to 8"),
-                                            HasSubstr("box inner 4 x 2 B = 8 B is not a multiple of 16 B")));
+              testing::UnorderedElementsAre(
+                  HasSubstr("global address 0x8 is not a multiple of 16 B"), HasSubstr("stride 2056 B of dimension 1 is not a multiple of 16 B"),
+                  HasSubstr("box 300 of dimension 1, expected 1 to 256"), HasSubstr("element stride 9 of dimension 1, expected 1 to 8"),
+                  HasSubstr("box inner 4 x 2 B = 8 B is not a multiple of 16 B")));
 }
 
 TEST(LaunchFile, TensorMapBeyondItsBuffer) {
@@ -174,10 +164,9 @@ TEST(LaunchFile, TensorMapBeyondItsBuffer) {
 }
 
 TEST(LaunchFile, TensorMapRanks) {
-  EXPECT_THAT(
-      errors_of("grid=[1]\n[buffer.A]\ndtype=\"f16\"\nshape=[8,8]\n[tensormap.m]\nbuffer=\"A\"\nbox=[8]\n"),
-      ElementsAre(HasSubstr("'box' has 1 numbers, expected 2")));
+  EXPECT_THAT(errors_of("grid=[1]\n[buffer.A]\ndtype=\"f16\"\nshape=[8,8]\n[tensormap.m]\nbuffer=\"A\"\nbox=[8]\n"),
+              ElementsAre(HasSubstr("'box' has 1 numbers, expected 2")));
 }
 
-} // namespace
-} // namespace tcsim::launch
+}  // namespace
+}  // namespace tcsim::launch

@@ -37,11 +37,9 @@ bool parse_shape(std::string_view text, std::vector<int64_t>& shape) {
   }
 }
 
-} // namespace
+}  // namespace
 
-bool is_npy(std::span<const uint8_t> bytes) {
-  return bytes.size() >= kMagic.size() && std::memcmp(bytes.data(), kMagic.data(), kMagic.size()) == 0;
-}
+bool is_npy(std::span<const uint8_t> bytes) { return bytes.size() >= kMagic.size() && std::memcmp(bytes.data(), kMagic.data(), kMagic.size()) == 0; }
 
 std::optional<NpyArray> parse_npy(std::span<const uint8_t> bytes, std::string& error) {
   if (!is_npy(bytes) || bytes.size() < 12) {
@@ -50,8 +48,7 @@ std::optional<NpyArray> parse_npy(std::span<const uint8_t> bytes, std::string& e
   }
   const bool wide = bytes[6] >= 2;
   const size_t start = wide ? 12 : 10;
-  const size_t length =
-      bytes[8] | size_t{bytes[9]} << 8 | (wide ? size_t{bytes[10]} << 16 | size_t{bytes[11]} << 24 : 0);
+  const size_t length = bytes[8] | size_t{bytes[9]} << 8 | (wide ? size_t{bytes[10]} << 16 | size_t{bytes[11]} << 24 : 0);
   if (length > bytes.size() - start) {
     error = "its header is cut off";
     return std::nullopt;
@@ -79,25 +76,24 @@ std::optional<NpyArray> parse_npy(std::span<const uint8_t> bytes, std::string& e
 std::string npy_descr(isa::Type dtype) {
   using isa::Type;
   switch (dtype) {
-  case Type::f16: return "<f2";
-  case Type::f32:
-  case Type::tf32: return "<f4";
-  case Type::f64: return "<f8";
-  case Type::s8: return "|i1";
-  case Type::s32: return "<i4";
-  case Type::s64: return "<i8";
-  case Type::u32: return "<u4";
-  case Type::u64: return "<u8";
-  case Type::bf16: return "<u2";
-  default: return "|u1";
+    case Type::f16: return "<f2";
+    case Type::f32:
+    case Type::tf32: return "<f4";
+    case Type::f64: return "<f8";
+    case Type::s8: return "|i1";
+    case Type::s32: return "<i4";
+    case Type::s64: return "<i8";
+    case Type::u32: return "<u4";
+    case Type::u64: return "<u8";
+    case Type::bf16: return "<u2";
+    default: return "|u1";
   }
 }
 
 std::string npy_header(isa::Type dtype, std::vector<int64_t> shape) {
-  if (const int bits = wl::storage_bits(dtype); bits < 8 && !shape.empty())
-    shape.back() = (shape.back() * bits + 7) / 8;
-  std::string header = fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({}{}), }}",
-                                   npy_descr(dtype), fmt::join(shape, ", "), shape.size() == 1 ? "," : "");
+  if (const int bits = wl::storage_bits(dtype); bits < 8 && !shape.empty()) shape.back() = (shape.back() * bits + 7) / 8;
+  std::string header = fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({}{}), }}", npy_descr(dtype), fmt::join(shape, ", "),
+                                   shape.size() == 1 ? "," : "");
   // The data starts at a multiple of 64 bytes (NumPy's format.py), the header ends with a newline.
   header.resize((10 + header.size() + 1 + 63) / 64 * 64 - 10 - 1, ' ');
   header += '\n';
@@ -109,4 +105,4 @@ std::string npy_header(isa::Type dtype, std::vector<int64_t> shape) {
   return out + header;
 }
 
-} // namespace tcsim::launch
+}  // namespace tcsim::launch

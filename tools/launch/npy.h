@@ -11,7 +11,7 @@
 namespace tcsim::launch {
 
 struct NpyArray {
-  std::string descr; // "<f2", "|i1", ...
+  std::string descr;  // "<f2", "|i1", ...
   std::vector<int64_t> shape;
   std::vector<uint8_t> data;
 };
@@ -25,4 +25,4 @@ std::string npy_header(isa::Type dtype, std::vector<int64_t> shape);
 /// NumPy's name of a dtype ("<f2"); types that NumPy lacks give "<u2" or "|u1".
 std::string npy_descr(isa::Type dtype);
 
-} // namespace tcsim::launch
+}  // namespace tcsim::launch

@@ -12,7 +12,7 @@ TEST(Npy, HeaderIsNumPys) {
   const std::string header = npy_header(isa::Type::f16, {3, 2});
   ASSERT_EQ(header.size(), 128u);
   EXPECT_EQ(header.substr(0, 8), std::string("\x93NUMPY\x01\x00", 8));
-  EXPECT_EQ(header.substr(8, 2), std::string("\x76\x00", 2)); // 118 = 128 - 10
+  EXPECT_EQ(header.substr(8, 2), std::string("\x76\x00", 2));  // 118 = 128 - 10
   EXPECT_EQ(header.substr(10, kDictionary.size()), kDictionary);
   EXPECT_EQ(header.back(), '\n');
 }
@@ -44,5 +44,5 @@ TEST(Npy, BrokenFilesSayWhy) {
   EXPECT_EQ(reason(fortran), "it is in Fortran order, expected C order");
 }
 
-} // namespace
-} // namespace tcsim::launch
+}  // namespace
+}  // namespace tcsim::launch

@@ -12,7 +12,8 @@
 namespace tcsim::layout {
 namespace {
 
-constexpr std::pair<const char*, isa::Swizzle> kNamed[] = {{"none", isa::kSwizzleNone}, {"32B", isa::kSwizzle32B}, {"64B", isa::kSwizzle64B}, {"128B", isa::kSwizzle128B}};
+constexpr std::pair<const char*, isa::Swizzle> kNamed[] = {
+    {"none", isa::kSwizzleNone}, {"32B", isa::kSwizzle32B}, {"64B", isa::kSwizzle64B}, {"128B", isa::kSwizzle128B}};
 
 bool parse_number(std::string_view text, int& out) {
   const auto [end, e] = std::from_chars(text.data(), text.data() + text.size(), out);
@@ -101,7 +102,7 @@ std::vector<Proposal> proposals_for(const AccessPattern& p, sim::Banks banks) {
   return out;
 }
 
-} // namespace
+}  // namespace
 
 std::optional<AccessPattern> parse_access(const std::string& name, std::string& error) {
   AccessPattern p;
@@ -113,7 +114,8 @@ std::optional<AccessPattern> parse_access(const std::string& name, std::string& 
     p.bytes = 16;
     for (const auto word : words)
       if (word == "x1" || word == "x2" || word == "x4") p.matrices = word[1] - '0';
-      else if (word != words[0] && word != "trans" && word != "sync" && word != "aligned" && word != "m8n8" && word != "shared" && word != "b16") p.matrices = -1;
+      else if (word != words[0] && word != "trans" && word != "sync" && word != "aligned" && word != "m8n8" && word != "shared" && word != "b16")
+        p.matrices = -1;
     if (p.matrices > 0) return p;
   } else if ((words[0] == "ld" || store) && words.size() >= 3 && words.size() <= 4 && words[1].starts_with("shared")) {
     p.kind = store ? isa::AccessKind::store : isa::AccessKind::load;
@@ -126,7 +128,10 @@ std::optional<AccessPattern> parse_access(const std::string& name, std::string& 
       return p;
     }
   }
-  error = fmt::format("access '{}', expected ld.shared.TYPE or st.shared.TYPE (with .v2 or .v4; at most 16 bytes a lane), ldmatrix.x1|x2|x4[.trans] or stmatrix.x1|x2|x4[.trans]", name);
+  error = fmt::format(
+      "access '{}', expected ld.shared.TYPE or st.shared.TYPE (with .v2 or .v4; at most 16 bytes a lane), ldmatrix.x1|x2|x4[.trans] or "
+      "stmatrix.x1|x2|x4[.trans]",
+      name);
   return std::nullopt;
 }
 
@@ -156,13 +161,15 @@ std::string tma_name(const isa::Swizzle& bytes) {
 std::string describe(const isa::Swizzle& s, int element_bytes) {
   if (s.bits == 0) return "no swizzle";
   const isa::Swizzle e = s.for_elements(element_bytes);
-  return fmt::format("Swizzle<{},{},{}> on bytes = Swizzle<{},{},{}> on elements of {} B", s.bits, s.base, s.shift, e.bits, e.base, e.shift, element_bytes);
+  return fmt::format("Swizzle<{},{},{}> on bytes = Swizzle<{},{},{}> on elements of {} B", s.bits, s.base, s.shift, e.bits, e.base, e.shift,
+                     element_bytes);
 }
 
 isa::Access make_access(const AccessPattern& p, std::string& error) {
   isa::Access a = access_with(p, p.swizzle, 0);
   if (p.swizzle.bits > 0 && (1 << p.swizzle.base) < p.bytes)
-    error = fmt::format("{} moves units of {} B, but a lane accesses {} bytes in a row: they would be torn apart", describe(p.swizzle, p.element_bytes), 1 << p.swizzle.base, p.bytes);
+    error = fmt::format("{} moves units of {} B, but a lane accesses {} bytes in a row: they would be torn apart",
+                        describe(p.swizzle, p.element_bytes), 1 << p.swizzle.base, p.bytes);
   for (uint32_t lane = 0; lane < 32 && error.empty(); ++lane)
     if ((a.mask >> lane & 1) && a.address[lane] % static_cast<uint64_t>(p.bytes) != 0)
       error = fmt::format("lane {} accesses address {:#x}, expected a multiple of {} for {}", lane, a.address[lane], p.bytes, p.name);
@@ -180,4 +187,4 @@ BankStudy study(const AccessPattern& p, sim::Banks banks, std::string& error) {
   return s;
 }
 
-} // namespace tcsim::layout
+}  // namespace tcsim::layout

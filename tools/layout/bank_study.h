@@ -15,17 +15,17 @@
 namespace tcsim::layout {
 
 struct AccessPattern {
-  std::string name;                  // "ld.shared.b128", "ldmatrix.x4.trans"
+  std::string name;  // "ld.shared.b128", "ldmatrix.x4.trans"
   isa::AccessKind kind = isa::AccessKind::load;
-  int bytes = 4;                     // a lane (ldmatrix, stmatrix: 16 a row)
-  int matrices = 0;                  // ldmatrix, stmatrix; 0: neither
-  int stride_bytes = 0;              // loads and stores: between lanes
-  int row_bytes = 0;                 // between rows; ldmatrix: lane l gives row l % 16, 16-byte piece l / 16
-  int lanes_per_row = 0;             // loads and stores with row_bytes: lane l reads row l / n, place l % n
-  uint32_t offset = 0;               // of the first byte
-  std::vector<uint32_t> addresses;   // given one by one instead
+  int bytes = 4;                             // a lane (ldmatrix, stmatrix: 16 a row)
+  int matrices = 0;                          // ldmatrix, stmatrix; 0: neither
+  int stride_bytes = 0;                      // loads and stores: between lanes
+  int row_bytes = 0;                         // between rows; ldmatrix: lane l gives row l % 16, 16-byte piece l / 16
+  int lanes_per_row = 0;                     // loads and stores with row_bytes: lane l reads row l / n, place l % n
+  uint32_t offset = 0;                       // of the first byte
+  std::vector<uint32_t> addresses;           // given one by one instead
   isa::Swizzle swizzle = isa::kSwizzleNone;  // on byte addresses
-  int element_bytes = 2;             // unit in which CuTe's notation is written
+  int element_bytes = 2;                     // unit in which CuTe's notation is written
 };
 
 /// "ld.shared.b128", "st.shared.v4.f32", "ldmatrix.x2.trans", "stmatrix.x4", ...
@@ -41,21 +41,21 @@ std::string tma_name(const isa::Swizzle& bytes);
 isa::Access make_access(const AccessPattern& p, std::string& error);
 
 struct BankMeeting {
-  uint32_t first_lane = 0, bank = 0;   // of the lanes served together
-  std::vector<uint32_t> lanes;         // in different words of the bank
-  uint32_t others = 0;                 // further banks with a conflict among the same lanes
+  uint32_t first_lane = 0, bank = 0;  // of the lanes served together
+  std::vector<uint32_t> lanes;        // in different words of the bank
+  uint32_t others = 0;                // further banks with a conflict among the same lanes
 };
 
 struct Proposal {
-  std::string text;                    // "rows of 144 B (16 of padding)"
-  sim::Wavefronts after;               // what count_wavefronts gives for the changed addresses
+  std::string text;       // "rows of 144 B (16 of padding)"
+  sim::Wavefronts after;  // what count_wavefronts gives for the changed addresses
 };
 
 struct BankStudy {
   sim::Wavefronts now;
-  std::vector<BankMeeting> meetings;   // the worst bank of each group that has a conflict
-  std::vector<Proposal> proposals;     // that remove all conflicts; empty without conflicts
+  std::vector<BankMeeting> meetings;  // the worst bank of each group that has a conflict
+  std::vector<Proposal> proposals;    // that remove all conflicts; empty without conflicts
 };
 BankStudy study(const AccessPattern& p, sim::Banks banks, std::string& error);
 
-} // namespace tcsim::layout
+}  // namespace tcsim::layout

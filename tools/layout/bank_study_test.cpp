@@ -80,5 +80,5 @@ TEST(BankStudy, Errors) {
   EXPECT_EQ(error, "lane 1 accesses address 0x78, expected a multiple of 16 for ldmatrix.x4");
 }
 
-} // namespace
-} // namespace tcsim::layout
+}  // namespace
+}  // namespace tcsim::layout

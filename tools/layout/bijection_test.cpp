@@ -20,7 +20,8 @@ size_t documented_copies(const Table& t) {
   const std::string& name = t.instruction;
   // "wmma.load": fragments a and b of .f16 are vectors of 8 .f16x2 for every shape: 256 elements of 16x16 fill 4 registers a lane
   // (two copies), 128 of 8x16 two (four copies); 512 of 32x16 all 8.
-  if (starts(name, "wmma") && has(name, ".f16") && (t.operand == "A" || t.operand == "B")) return static_cast<size_t>(8 * 32 * 2 / (t.rows() * t.cols()));
+  if (starts(name, "wmma") && has(name, ".f16") && (t.operand == "A" || t.operand == "B"))
+    return static_cast<size_t>(8 * 32 * 2 / (t.rows() * t.cols()));
   // "tcgen05.cp": .warpx2 and .warpx4 are multicast to two and four warps.
   if (starts(name, "tcgen05.cp")) return has(name, "warpx4") ? 4 : has(name, "warpx2") ? 2 : 1;
   if (!starts(name, "tcgen05.mma")) return 1;
@@ -40,13 +41,14 @@ size_t documented_copies(const Table& t) {
 uint64_t container(const Home& h) {
   const auto part = [](int value, int bits) { return static_cast<uint64_t>(value + 1) & ((1u << bits) - 1); };
   uint64_t key = 0;
-  for (const auto& [value, bits] : {std::pair{h.cta, 2}, {h.warp, 3}, {h.lane, 6}, {h.reg, 9}, {h.tmem_lane, 8}, {h.tmem_column, 11}, {h.shared, 20}}) key = key << bits | part(value, bits);
+  for (const auto& [value, bits] : {std::pair{h.cta, 2}, {h.warp, 3}, {h.lane, 6}, {h.reg, 9}, {h.tmem_lane, 8}, {h.tmem_column, 11}, {h.shared, 20}})
+    key = key << bits | part(value, bits);
   return key;
 }
 
 /// Bits of containers that hold something; false if one of them did already.
 class Bits {
-public:
+ public:
   bool take(const Home& h) {
     const int width = h.bit_hi - h.bit_lo + 1;
     const uint64_t mask = (width >= 64 ? ~uint64_t{0} : (uint64_t{1} << width) - 1) << h.bit_lo;
@@ -59,7 +61,7 @@ public:
   size_t count() const { return count_; }
   size_t containers() const { return used_.size(); }
 
-private:
+ private:
   std::unordered_map<uint64_t, uint64_t> used_;
   size_t count_ = 0;
 };
@@ -165,5 +167,5 @@ TEST(Bijection, ScaleFactors) {
     for (const char* operand : {"SFA", "SFB"}) expect_operand(fmt::format("mma.m16n8k32.{}", type), operand, {});
 }
 
-} // namespace
-} // namespace tcsim::layout
+}  // namespace
+}  // namespace tcsim::layout

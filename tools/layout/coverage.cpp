@@ -19,16 +19,16 @@ constexpr int kRowBytes = 16;  // that a lane addresses
 
 /// The element of row `lane_row` at `index` from its start goes to these bits of a moved register.
 struct Slot {
-  int reg, lane, bit;    // of the move
-  int lane_row, index;   // index in elements of the fragment
+  int reg, lane, bit;   // of the move
+  int lane_row, index;  // index in elements of the fragment
 };
 
 /// The fragment as the move sees it: 32-bit registers of one warp, in tiles.
 struct Target {
-  int rows = 0, cols = 0;              // of all tiles
-  int registers = 0;                   // of one fragment
-  int bits = 0;                        // of an element
-  int homes = 1;                       // of an element
+  int rows = 0, cols = 0;                      // of all tiles
+  int registers = 0;                           // of one fragment
+  int bits = 0;                                // of an element
+  int homes = 1;                               // of an element
   std::map<std::array<int, 3>, ElementAt> at;  // register, lane, bit -> element
 };
 
@@ -38,14 +38,18 @@ std::string range(int first, int last) { return first == last ? std::to_string(f
 Target target_of(const Table& t, const MovePlan& plan, bool store, std::vector<std::string>& notes, std::string& error) {
   Target out;
   if (t.place != Place::registers || t.has(&Home::tmem_lane)) error = fmt::format("{} of {} is not in registers", t.operand, t.instruction);
-  else if (t.tiles() > 1) error = fmt::format("{} has quad pairs; ldmatrix and stmatrix exist from sm_75 on, where nothing is laid out like it", t.instruction);
-  else if (t.largest(&Home::bit_hi) > 31) error = fmt::format("{} of {} is in registers of 64 bits, ldmatrix and stmatrix move registers of 32", t.operand, t.instruction);
+  else if (t.tiles() > 1)
+    error = fmt::format("{} has quad pairs; ldmatrix and stmatrix exist from sm_75 on, where nothing is laid out like it", t.instruction);
+  else if (t.largest(&Home::bit_hi) > 31)
+    error = fmt::format("{} of {} is in registers of 64 bits, ldmatrix and stmatrix move registers of 32", t.operand, t.instruction);
   if (!error.empty()) return out;
   const bool packed = store && t.element_bits == 32;
   if (packed) notes.push_back("elements after packing: register r has elements 2r (low half) and 2r + 1 of the lane in 16 bits");
   const int warps = std::max(t.largest(&Home::warp) + 1, 1), warp_rows = t.rows() / warps, first = warps > 1 ? plan.warp * warp_rows : 0;
   if (plan.warp >= warps && plan.warp > 0) return error = fmt::format("--warp {}, expected 0 to {}", plan.warp, warps - 1), out;
-  if (warps > 1) notes.push_back(fmt::format("warp {}: rows {} of the {} of {}, counted from their first", plan.warp, range(first, first + warp_rows - 1), t.rows(), t.operand));
+  if (warps > 1)
+    notes.push_back(fmt::format("warp {}: rows {} of the {} of {}, counted from their first", plan.warp, range(first, first + warp_rows - 1),
+                                t.rows(), t.operand));
   out.rows = warp_rows, out.cols = t.cols(), out.bits = packed ? 16 : t.element_bits;
   out.homes = static_cast<int>(t.homes({0, 0, 0}).size());
   for (const auto& f : t.find({})) {
@@ -79,11 +83,14 @@ std::vector<Slot> slots_of(const isa::MoveSpec& m, int bits, std::string& error)
 }
 
 class Study {
-public:
+ public:
   Study(const Table& fragment, const MovePlan& plan, std::string& error) : table_(fragment), plan_(plan) {
     const auto move = isa::find_move(plan.name);
     if (!move || plan.name.starts_with("movmatrix")) {
-      error = fmt::format("'{}' is no ldmatrix or stmatrix, expected ldmatrix.x1|x2|x4[.trans] or stmatrix.x1|x2|x4[.trans] (tcsim layout --list names the forms for bytes)", plan.name);
+      error = fmt::format(
+          "'{}' is no ldmatrix or stmatrix, expected ldmatrix.x1|x2|x4[.trans] or stmatrix.x1|x2|x4[.trans] (tcsim layout --list names the forms for "
+          "bytes)",
+          plan.name);
       return;
     }
     move_ = *move;
@@ -95,16 +102,25 @@ public:
     total_ = one_.registers * plan.tiles_down * plan.tiles_across;
     moved_ = move_.registers.registers;
     lanes_ = move_.rows();
-    loads_ = plan.loads ? plan.loads : std::max(1, plan.starts.empty() ? total_ / moved_ : static_cast<int>(plan.starts.size() / (plan.starts.size() % 32 ? static_cast<size_t>(lanes_) : 32)));
+    loads_ = plan.loads ? plan.loads
+                        : std::max(1, plan.starts.empty()
+                                          ? total_ / moved_
+                                          : static_cast<int>(plan.starts.size() / (plan.starts.size() % 32 ? static_cast<size_t>(lanes_) : 32)));
     spread_starts();
     lines_ = plan.order == Order::row ? rows_ : cols_;
     line_bytes_ = (plan.order == Order::row ? cols_ : rows_) * one_.bits / 8;
     pitch_ = plan.pitch ? plan.pitch : std::max(line_bytes_, 1);
-    if (plan.pitch && plan.pitch < line_bytes_) error = fmt::format("--row-bytes {}, but a {} of {} has {} B", plan.pitch, plan.order == Order::row ? "row" : "column", fragment.operand, line_bytes_);
+    if (plan.pitch && plan.pitch < line_bytes_)
+      error = fmt::format("--row-bytes {}, but a {} of {} has {} B", plan.pitch, plan.order == Order::row ? "row" : "column", fragment.operand,
+                          line_bytes_);
     else if (!plan.starts.empty() && starts_.size() != static_cast<size_t>(loads_) * 32)
-      error = fmt::format("{} addresses, expected {}: 32 for each {} (or {}, of the lanes whose address counts)", plan.starts.size(), loads_ * 32, plan.name, loads_ * lanes_);
-    else if (!plan.into.empty() && plan.into.size() != static_cast<size_t>(loads_ * moved_)) error = fmt::format("--into names {} registers, expected {}: {} of each of {} {}", plan.into.size(), loads_ * moved_, moved_, loads_, plan.name);
-    else if (1 << plan.swizzle.base < kRowBytes && plan.swizzle.bits > 0) error = fmt::format("the swizzle moves units of {} B, but a row of {} has 16: they would be torn apart", 1 << plan.swizzle.base, plan.name);
+      error = fmt::format("{} addresses, expected {}: 32 for each {} (or {}, of the lanes whose address counts)", plan.starts.size(), loads_ * 32,
+                          plan.name, loads_ * lanes_);
+    else if (!plan.into.empty() && plan.into.size() != static_cast<size_t>(loads_ * moved_))
+      error =
+          fmt::format("--into names {} registers, expected {}: {} of each of {} {}", plan.into.size(), loads_ * moved_, moved_, loads_, plan.name);
+    else if (1 << plan.swizzle.base < kRowBytes && plan.swizzle.bits > 0)
+      error = fmt::format("the swizzle moves units of {} B, but a row of {} has 16: they would be torn apart", 1 << plan.swizzle.base, plan.name);
     for (const int r : plan.into)
       if (r < 0 || r >= total_) error = fmt::format("--into names register {}, expected 0 to {}", r, total_ - 1);
   }
@@ -122,7 +138,7 @@ public:
     return c;
   }
 
-private:
+ private:
   using Lines = std::vector<int64_t>;  // for each load and lane the byte offset without swizzle from the operand's start; kNowhere
   static constexpr int64_t kNowhere = INT64_MIN;
 
@@ -162,8 +178,10 @@ private:
     if (starts_.empty()) return needed(move_, plan_.into);
     Lines out;
     for (const RowStart& s : starts_)
-      out.push_back(!s.is_bytes ? (s.row < 0 || s.col < 0 || (plan_.order == Order::row ? s.col >= cols_ : s.row >= rows_) ? kNowhere : bit_offset(s.row, s.col) / 8)
-                                : static_cast<int64_t>(plan_.swizzle(static_cast<uint64_t>(s.byte))) - plan_.offset);
+      out.push_back(
+          !s.is_bytes
+              ? (s.row < 0 || s.col < 0 || (plan_.order == Order::row ? s.col >= cols_ : s.row >= rows_) ? kNowhere : bit_offset(s.row, s.col) / 8)
+              : static_cast<int64_t>(plan_.swizzle(static_cast<uint64_t>(s.byte))) - plan_.offset);
     return out;
   }
   /// The starts that the first element of each lane's row asks for.
@@ -172,7 +190,8 @@ private:
     std::string torn;
     for (const Slot& s : slots_of(move, one_.bits, torn))
       for (int load = 0; load < loads_ && s.index == 0; ++load)
-        if (const auto e = expected(destination(into, load, s.reg), s.lane, s.bit)) out[static_cast<size_t>(load * 32 + s.lane_row)] = bit_offset(e->row, e->col) / 8;
+        if (const auto e = expected(destination(into, load, s.reg), s.lane, s.bit))
+          out[static_cast<size_t>(load * 32 + s.lane_row)] = bit_offset(e->row, e->col) / 8;
     return out;
   }
 
@@ -226,7 +245,9 @@ private:
     return c;
   }
   std::string example(const Slot& s, const std::optional<ElementAt>& want, const std::optional<ElementAt>& got) const {
-    const auto say = [&](const std::optional<ElementAt>& e) { return e ? fmt::format("{}[{}][{}]", table_.operand, e->row, e->col) : std::string("nothing of the operand"); };
+    const auto say = [&](const std::optional<ElementAt>& e) {
+      return e ? fmt::format("{}[{}][{}]", table_.operand, e->row, e->col) : std::string("nothing of the operand");
+    };
     return fmt::format("lane {}, bits {}-{}: {} instead of {}", s.lane, s.bit, s.bit + one_.bits - 1, say(got), say(want));
   }
   /// Rows that leave the operand, and addresses that are not aligned.
@@ -238,15 +259,19 @@ private:
       if (lines[i] == kNowhere || !element_at(lines[i] * 8) || !element_at(lines[i] * 8 + static_cast<int64_t>(last) * one_.bits))
         c.outside.push_back(starts_.empty() ? who : fmt::format("{}: {}", who, said(starts_[i])));
       else if ((lines[i] + plan_.offset) % kRowBytes != 0)
-        c.misaligned.push_back(fmt::format("{}: byte {:#x}{}, expected a multiple of 16", who, lines[i] + plan_.offset, starts_.empty() || starts_[i].is_bytes ? "" : fmt::format(" ({})", said(starts_[i]))));
+        c.misaligned.push_back(fmt::format("{}: byte {:#x}{}, expected a multiple of 16", who, lines[i] + plan_.offset,
+                                           starts_.empty() || starts_[i].is_bytes ? "" : fmt::format(" ({})", said(starts_[i]))));
     }
   }
-  static std::string said(const RowStart& s) { return s.is_bytes ? fmt::format("byte {:#x}", s.byte) : fmt::format("row {}, column {}", s.row, s.col); }
+  static std::string said(const RowStart& s) {
+    return s.is_bytes ? fmt::format("byte {:#x}", s.byte) : fmt::format("row {}, column {}", s.row, s.col);
+  }
 
   std::string title() const {
     std::string tiles = plan_.tiles_down * plan_.tiles_across == 1 ? "" : fmt::format(", {} x {} fragments", plan_.tiles_down, plan_.tiles_across);
-    return fmt::format("{} of {} ({} x {}{}) {} {}{}, {}s contiguous in shared memory", table_.operand, table_.instruction, rows_, cols_, tiles, move_.store ? "stored by" : "loaded by",
-                       loads_ > 1 ? fmt::format("{} ", loads_) : "", plan_.name, plan_.order == Order::row ? "row" : "column");
+    return fmt::format("{} of {} ({} x {}{}) {} {}{}, {}s contiguous in shared memory", table_.operand, table_.instruction, rows_, cols_, tiles,
+                       move_.store ? "stored by" : "loaded by", loads_ > 1 ? fmt::format("{} ", loads_) : "", plan_.name,
+                       plan_.order == Order::row ? "row" : "column");
   }
 
   /// The addresses that make it complete, if there are any.
@@ -257,16 +282,26 @@ private:
     for (int load = 0; load < loads_; ++load)
       for (int lane = 0; lane < lanes_; lane += 8) {
         const ElementAt first = at(load * 32 + lane), last = at(load * 32 + lane + 7);
-        c.needed.push_back(fmt::format("{}lanes {}-{}: row{} {}, column{} {}", loads_ > 1 ? fmt::format("{} {}, ", move_.store ? "store" : "load", load) : "", lane, lane + 7,
-                                       first.row == last.row ? "" : "s", range(first.row, last.row), first.col == last.col ? "" : "s", range(first.col, last.col)));
+        c.needed.push_back(fmt::format(
+            "{}lanes {}-{}: row{} {}, column{} {}", loads_ > 1 ? fmt::format("{} {}, ", move_.store ? "store" : "load", load) : "", lane, lane + 7,
+            first.row == last.row ? "" : "s", range(first.row, last.row), first.col == last.col ? "" : "s", range(first.col, last.col)));
       }
     c.formula = formula_of(lines);
   }
   /// A usual formula that gives these starts.
   std::string formula_of(const Lines& lines) const {
     const int wide = kRowBytes * 8 / one_.bits, per_load = std::max(1, moved_ * 8 / std::max(1, rows_));
-    const std::vector<std::string> parts = {"0", "lane", "lane % 8", "lane % 16", "lane % 8 + lane / 16 * 8",
-                                            fmt::format("lane / 8 * {}", wide), fmt::format("lane / 16 * {}", wide), fmt::format("lane / 8 % 2 * {}", wide), "lane / 8 * 8", "lane / 16 * 8", "lane / 8 % 2 * 8"};
+    const std::vector<std::string> parts = {"0",
+                                            "lane",
+                                            "lane % 8",
+                                            "lane % 16",
+                                            "lane % 8 + lane / 16 * 8",
+                                            fmt::format("lane / 8 * {}", wide),
+                                            fmt::format("lane / 16 * {}", wide),
+                                            fmt::format("lane / 8 % 2 * {}", wide),
+                                            "lane / 8 * 8",
+                                            "lane / 16 * 8",
+                                            "lane / 8 % 2 * 8"};
     std::set<std::string> steps = {""};
     if (loads_ > 1)
       for (const int n : {wide, 2 * wide, 8, 16, 32, per_load}) steps.insert(fmt::format(" + load * {}", n));
@@ -300,7 +335,8 @@ private:
         for (int d = 0; d < total_ && into[static_cast<size_t>(load * moved_ + reg)] < 0; ++d) {
           const bool fits = std::all_of(slots.begin(), slots.end(), [&](const Slot& s) {
             const int64_t start = lines[static_cast<size_t>(load * 32 + s.lane_row)];
-            return s.reg != reg || (start != kNowhere && element_at(start * 8 + static_cast<int64_t>(s.index) * one_.bits) == expected(d, s.lane, s.bit));
+            return s.reg != reg ||
+                   (start != kNowhere && element_at(start * 8 + static_cast<int64_t>(s.index) * one_.bits) == expected(d, s.lane, s.bit));
           });
           if (fits && std::find(into.begin(), into.end(), d) == into.end()) into[static_cast<size_t>(load * moved_ + reg)] = d;
         }
@@ -314,7 +350,8 @@ private:
     std::vector<int> order(static_cast<size_t>(total_));
     std::iota(order.begin(), order.end(), 0);
     while (std::next_permutation(order.begin(), order.end()))
-      if (judge(move_, order, needed(move_, order)).complete()) return c.hints.push_back(fmt::format("no addresses make it complete; with --into {} there are some", fmt::join(order, ",")));
+      if (judge(move_, order, needed(move_, order)).complete())
+        return c.hints.push_back(fmt::format("no addresses make it complete; with --into {} there are some", fmt::join(order, ",")));
   }
   void find_hints(Coverage& c) const {
     std::string torn;
@@ -327,7 +364,9 @@ private:
       if (can_turn && judge(turned, plan_.into, lines).complete()) c.hints.push_back(fmt::format("{} it is complete", what));
       const auto say = [&](const isa::MoveSpec& move, const std::string& more) {
         const auto order = order_that_fits(move, lines);
-        if (order && judge(move, *order, lines).complete()) c.hints.push_back(fmt::format("{}with the moved registers going to {} in this order (--into) it is complete", more, fmt::join(*order, ", ")));
+        if (order && judge(move, *order, lines).complete())
+          c.hints.push_back(
+              fmt::format("{}with the moved registers going to {} in this order (--into) it is complete", more, fmt::join(*order, ", ")));
       };
       if (c.hints.empty()) say(move_, "");
       if (c.hints.empty() && can_turn) say(turned, fmt::format("{} and ", what));
@@ -335,8 +374,9 @@ private:
       c.hints.push_back(fmt::format("no addresses make it complete; {} there are some", what));
     if (c.needed.empty() && c.hints.empty()) try_orders(c);
     if (c.needed.empty() && c.hints.empty() && loads_ * moved_ != total_)
-      c.hints.push_back(fmt::format("the fragment{} {} register{} a lane, the move {}: --loads says how many instructions, --tiles how many fragments they are for", plan_.tiles_down * plan_.tiles_across > 1 ? "s have" : " has", total_,
-                                    total_ == 1 ? "" : "s", loads_ * moved_));
+      c.hints.push_back(
+          fmt::format("the fragment{} {} register{} a lane, the move {}: --loads says how many instructions, --tiles how many fragments they are for",
+                      plan_.tiles_down * plan_.tiles_across > 1 ? "s have" : " has", total_, total_ == 1 ? "" : "s", loads_ * moved_));
     if (c.needed.empty() && c.hints.empty()) {
       MovePlan other = plan_;
       other.order = plan_.order == Order::row ? Order::col : Order::row;
@@ -344,7 +384,8 @@ private:
       std::string error;
       const Study study(table_, other, error);
       if (error.empty() && study.judge(study.move_, other.into, study.starts()).complete())
-        c.hints.push_back(fmt::format("only if {}s were contiguous in shared memory (--order {})", other.order == Order::row ? "row" : "column", other.order == Order::row ? "row" : "col"));
+        c.hints.push_back(fmt::format("only if {}s were contiguous in shared memory (--order {})", other.order == Order::row ? "row" : "column",
+                                      other.order == Order::row ? "row" : "col"));
     }
   }
 
@@ -377,11 +418,11 @@ private:
   int rows_ = 0, cols_ = 0, total_ = 0, moved_ = 0, loads_ = 0, lines_ = 0, line_bytes_ = 0, pitch_ = 0, lanes_ = 0;
 };
 
-} // namespace
+}  // namespace
 
 Coverage cover(const Table& fragment, const MovePlan& plan, std::string& error) {
   Study study(fragment, plan, error);
   return error.empty() ? study.answer() : Coverage{};
 }
 
-} // namespace tcsim::layout
+}  // namespace tcsim::layout

@@ -38,7 +38,10 @@ TEST(Coverage, UsualAddresses) {
   EXPECT_TRUE(covers("mma.m16n8k16.f16", "A", plan_of("ldmatrix.x4", rows16)).complete());
   EXPECT_TRUE(covers("mma.m16n8k8.f16", "A", plan_of("ldmatrix.x2", rows16)).complete());
   // B with K contiguous ("col"): matrix j is k from 8 j on: lane l gives column l % 8, k from l / 8 * 8.
-  EXPECT_TRUE(covers("mma.m16n8k16.f16", "B", plan_of("ldmatrix.x2", [](int l) { return RowStart{.row = l / 8 % 2 * 8, .col = l % 8}; }, Order::col)).complete());
+  EXPECT_TRUE(covers("mma.m16n8k16.f16", "B",
+                     plan_of(
+                         "ldmatrix.x2", [](int l) { return RowStart{.row = l / 8 % 2 * 8, .col = l % 8}; }, Order::col))
+                  .complete());
   // B with N contiguous: .trans, lane l gives k = l % 16.
   EXPECT_TRUE(covers("mma.m16n8k16.f16", "B", plan_of("ldmatrix.x2.trans", [](int l) { return RowStart{.row = l % 16, .col = 0}; })).complete());
   // Bytes: 16 of them are 16 columns of A: the same lanes give columns from l / 16 * 16.
@@ -97,9 +100,11 @@ TEST(Coverage, TransposedOrNot) {
   EXPECT_EQ(b.in_place, 16);  // the diagonals of two matrices
   EXPECT_EQ(b.never, "");
   // No addresses at all: the same, before any are chosen.
-  EXPECT_EQ(covers("mma.m16n8k16.f16", "B", plan_of("ldmatrix.x2")).hints, std::vector<std::string>{"no addresses make it complete; with .trans there are some"});
+  EXPECT_EQ(covers("mma.m16n8k16.f16", "B", plan_of("ldmatrix.x2")).hints,
+            std::vector<std::string>{"no addresses make it complete; with .trans there are some"});
   EXPECT_TRUE(covers("mma.m16n8k16.f16", "B", plan_of("ldmatrix.x2", nullptr, Order::col)).complete());
-  EXPECT_EQ(covers("mma.m16n8k16.f16", "A", plan_of("ldmatrix.x4.trans", [](int l) { return RowStart{.row = l % 16, .col = l / 16 * 8}; })).hints, std::vector<std::string>{"without .trans it is complete"});
+  EXPECT_EQ(covers("mma.m16n8k16.f16", "A", plan_of("ldmatrix.x4.trans", [](int l) { return RowStart{.row = l % 16, .col = l / 16 * 8}; })).hints,
+            std::vector<std::string>{"without .trans it is complete"});
 }
 
 // LeetCUDA #521: one x4.trans for B of two steps of K, into two buffers of two registers: lane l gives k = l. It is right, but only if the
@@ -187,7 +192,8 @@ TEST(Coverage, Impossible) {
 TEST(Coverage, ByteMatrices) {
   MovePlan plan = plan_of("ldmatrix.m16n16.x2.trans.b8");
   plan.tiles_across = 2;
-  EXPECT_EQ(covers("mma.m16n8k32.e4m3", "B", plan).hints, std::vector<std::string>{"no addresses make it complete; with --into 0,2,1,3 there are some"});
+  EXPECT_EQ(covers("mma.m16n8k32.e4m3", "B", plan).hints,
+            std::vector<std::string>{"no addresses make it complete; with --into 0,2,1,3 there are some"});
   plan.into = {0, 2, 1, 3};
   const Coverage c = covers("mma.m16n8k32.e4m3", "B", plan);
   EXPECT_TRUE(c.complete());
@@ -240,5 +246,5 @@ TEST(Region, Words) {
   EXPECT_EQ(describe_region({{1, 2}, {3, 2}}, 8, 8), "column 2 of rows 1, 3");
 }
 
-} // namespace
-} // namespace tcsim::layout
+}  // namespace
+}  // namespace tcsim::layout

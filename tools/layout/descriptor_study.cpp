@@ -16,7 +16,8 @@ std::optional<uint64_t> parse_descriptor(const std::string& text, int bits, std:
   const bool fits = std::from_chars(digits.data(), digits.data() + digits.size(), value, 16).ec == std::errc() && (bits == 64 || value >> bits == 0);
   if (prefix && hexadecimal && fits) return value;
   error = fmt::format("'{}', expected a {}-bit number in hexadecimal", text, bits);
-  error += hexadecimal && !prefix && fits ? fmt::format(" with 0x before it: 0x{}", digits) : fmt::format(" like {}", bits == 64 ? "0x4000004000010000" : "0x08200010");
+  error += hexadecimal && !prefix && fits ? fmt::format(" with 0x before it: 0x{}", digits)
+                                          : fmt::format(" like {}", bits == 64 ? "0x4000004000010000" : "0x08200010");
   return std::nullopt;
 }
 
@@ -31,7 +32,8 @@ Overlap find_overlap(const DescribedOperand& o) {
       const uint32_t address = at.piece(line, piece);
       const auto [found, fresh] = taken.try_emplace(address, line, piece);
       if (!fresh && out.shared++ == 0)
-        out.line[0] = found->second.first, out.byte[0] = 16 * found->second.second, out.line[1] = line, out.byte[1] = 16 * piece, out.address = address;
+        out.line[0] = found->second.first, out.byte[0] = 16 * found->second.second, out.line[1] = line, out.byte[1] = 16 * piece,
+        out.address = address;
     }
   return out;
 }
@@ -60,4 +62,4 @@ TmaComparison compare_with_tma(const DescribedOperand& o, isa::TensorMap::Swizzl
   return m;
 }
 
-} // namespace tcsim::layout
+}  // namespace tcsim::layout

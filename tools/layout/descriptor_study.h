@@ -43,9 +43,9 @@ Overlap find_overlap(const DescribedOperand& o);
 struct TmaComparison {
   uint32_t wrong = 0, total = 0, line = 0, byte = 0;  // elements that lie elsewhere; the first of them
   uint32_t boxes = 1, row_bytes = 0, box_rows = 0;
-  bool assumed = false;                               // box_rows follows from the descriptor itself
+  bool assumed = false;  // box_rows follows from the descriptor itself
 };
 /// box_rows: of one box; 0: as many as the distance in the descriptor between neighbouring boxes has room for.
 TmaComparison compare_with_tma(const DescribedOperand& o, isa::TensorMap::Swizzling written, uint32_t box_rows);
 
-} // namespace tcsim::layout
+}  // namespace tcsim::layout

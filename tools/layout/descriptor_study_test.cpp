@@ -39,7 +39,9 @@ TEST(DescriptorStudy, AtomsAlongMn) {
 
 // Boxes of 64 f16 by 64 k are 8192 B: LBO 8192. Any other LBO reads the second box elsewhere: 64 x 16 of 128 x 16 elements.
 TEST(DescriptorStudy, BoxesAlongMn) {
-  const auto wrong = [](uint64_t lbo, uint32_t box_rows) { return compare_with_tma(operand(0x4000004000000000 | lbo / 16 << 16, Major::mn, 128), Swizzling::b128, box_rows).wrong; };
+  const auto wrong = [](uint64_t lbo, uint32_t box_rows) {
+    return compare_with_tma(operand(0x4000004000000000 | lbo / 16 << 16, Major::mn, 128), Swizzling::b128, box_rows).wrong;
+  };
   EXPECT_EQ(wrong(8192, 64), 0u);
   EXPECT_EQ(wrong(16384, 64), 1024u);
   EXPECT_EQ(wrong(16384, 128), 0u);
@@ -58,7 +60,8 @@ TEST(DescriptorStudy, BoxesAlongMn) {
 // What has no gaps has no overlap either, and TMA writes it, whatever the swizzle.
 TEST(DescriptorStudy, CanonicalLayouts) {
   for (const Major major : {Major::k, Major::mn})
-    for (const auto& [name, written] : {std::pair{"none", Swizzling::none}, {"32B", Swizzling::b32}, {"64B", Swizzling::b64}, {"128B", Swizzling::b128}})
+    for (const auto& [name, written] :
+         {std::pair{"none", Swizzling::none}, {"32B", Swizzling::b32}, {"64B", Swizzling::b64}, {"128B", Swizzling::b128}})
       for (const int mn : {8, 64, 128, 256}) {
         const DescribedOperand o{isa::canonical_descriptor(*isa::canonical_layout(major, name), mn, 16, 16), major, mn, 2};
         EXPECT_EQ(find_overlap(o).shared, 0u) << name << " " << mn;
@@ -78,5 +81,5 @@ TEST(DescriptorStudy, Numbers) {
   EXPECT_EQ(parse_descriptor("0xffffffff", 32, error), 0xffffffffu);
 }
 
-} // namespace
-} // namespace tcsim::layout
+}  // namespace
+}  // namespace tcsim::layout

@@ -10,10 +10,10 @@
 namespace tcsim::layout {
 
 struct Formula::Node {
-  std::string op;                                  // "": a number or a variable
+  std::string op;  // "": a number or a variable
   int64_t number = 0;
   int variable = -1;
-  std::array<std::shared_ptr<const Node>, 3> of;   // operands
+  std::array<std::shared_ptr<const Node>, 3> of;  // operands
 };
 
 namespace {
@@ -31,7 +31,7 @@ constexpr Operator kOperators[] = {{"||", 1}, {"&&", 2}, {"==", 6}, {"!=", 6}, {
 constexpr size_t kDeepest = 200, kLongest = 1000;  // bound the recursion
 
 class Parser {
-public:
+ public:
   Parser(std::string_view text, const std::vector<std::string>& names, std::string& error) : text_(text), names_(names), error_(error) {}
 
   Ref whole() {
@@ -41,7 +41,7 @@ public:
     return root;
   }
 
-private:
+ private:
   Ref choice() {
     Ref condition = binary(1);
     if (!condition || !take("?")) return condition;
@@ -55,7 +55,8 @@ private:
     Ref left = unary();
     while (left) {
       skip();
-      const auto* op = std::find_if(std::begin(kOperators), std::end(kOperators), [&](const Operator& o) { return text_.substr(at_).starts_with(o.text); });
+      const auto* op =
+          std::find_if(std::begin(kOperators), std::end(kOperators), [&](const Operator& o) { return text_.substr(at_).starts_with(o.text); });
       if (op == std::end(kOperators) || op->level < level) return left;
       at_ += op->text.size();
       Ref right = binary(op->level + 1);
@@ -86,7 +87,8 @@ private:
     while (end < text_.size() && word(text_[end])) ++end;
     const std::string_view token = text_.substr(at_, end - at_);
     auto node = std::make_shared<Node>();
-    if (const auto name = std::find(names_.begin(), names_.end(), token); name != names_.end()) node->variable = static_cast<int>(name - names_.begin());
+    if (const auto name = std::find(names_.begin(), names_.end(), token); name != names_.end())
+      node->variable = static_cast<int>(name - names_.begin());
     else if (!number(token, node->number)) return fail(fmt::format("a number, '(' or one of {}", fmt::join(names_, ", ")));
     at_ = end;
     return node;
@@ -110,7 +112,8 @@ private:
   Ref fail(std::string_view expected) {
     skip();
     if (error_.empty())
-      error_ = fmt::format("'{}', column {}: found {}, expected {}", text_, at_ + 1, at_ < text_.size() ? fmt::format("'{}'", text_.substr(at_, 12)) : "the end", expected);
+      error_ = fmt::format("'{}', column {}: found {}, expected {}", text_, at_ + 1,
+                           at_ < text_.size() ? fmt::format("'{}'", text_.substr(at_, 12)) : "the end", expected);
     return nullptr;
   }
 
@@ -150,12 +153,13 @@ std::optional<int64_t> value(const Node& n, std::span<const int64_t> values) {
   const auto a = value(*n.of[0], values);
   if (!a) return std::nullopt;
   if (n.op == "?") return value(*n.of[*a ? 1 : 2], values);
-  if (n.op[0] == 'u') return n.op[1] == '-' ? apply("-", 0, *a) : n.op[1] == '!' ? std::optional<int64_t>(!*a) : n.op[1] == '~' ? std::optional(~*a) : a;
+  if (n.op[0] == 'u')
+    return n.op[1] == '-' ? apply("-", 0, *a) : n.op[1] == '!' ? std::optional<int64_t>(!*a) : n.op[1] == '~' ? std::optional(~*a) : a;
   const auto b = value(*n.of[1], values);
   return b ? apply(n.op, *a, *b) : std::nullopt;
 }
 
-} // namespace
+}  // namespace
 
 std::optional<Formula> Formula::parse(std::string_view text, std::vector<std::string> names, std::string& error) {
   Formula f;
@@ -168,4 +172,4 @@ std::optional<Formula> Formula::parse(std::string_view text, std::vector<std::st
 
 std::optional<int64_t> Formula::operator()(std::span<const int64_t> values) const { return value(*root_, values); }
 
-} // namespace tcsim::layout
+}  // namespace tcsim::layout

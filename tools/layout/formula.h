@@ -17,14 +17,14 @@
 namespace tcsim::layout {
 
 class Formula {
-public:
+ public:
   struct Node;
   /// nullopt: `error` says what was found at which column. names: of the variables, in the order of the values.
   static std::optional<Formula> parse(std::string_view text, std::vector<std::string> names, std::string& error);
   std::optional<int64_t> operator()(std::span<const int64_t> values) const;
 
-private:
+ private:
   std::shared_ptr<const Node> root_;
 };
 
-} // namespace tcsim::layout
+}  // namespace tcsim::layout

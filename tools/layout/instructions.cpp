@@ -72,7 +72,8 @@ std::pair<int, int> fragment_targets(std::string_view name) {
   const std::string_view shape = words[sparse ? 2 : 1], type = words[sparse ? 3 : 2];
   if (type == "e3m2" || type == "e2m3" || type == "e2m1") return {120, 999};
   if (type == "e4m3" || type == "e5m2") return {89, 999};
-  if (words[0] == "wmma") return {type == "f16" ? 70 : type == "s8" || type == "u8" ? 72 : type == "s4" || type == "u4" || type == "b1" ? 75 : 80, 999};
+  if (words[0] == "wmma")
+    return {type == "f16" ? 70 : type == "s8" || type == "u8" ? 72 : type == "s4" || type == "u4" || type == "b1" ? 75 : 80, 999};
   if (sparse) return {80, 999};
   if (shape == "m8n8k4") return {type == "f16" ? 70 : 80, 999};
   if (type == "f64") return {90, 999};
@@ -88,7 +89,9 @@ void list_tcgen05(std::vector<Listed>& out) {
           const isa::TensorFragment f{static_cast<isa::TensorShape>(shape), static_cast<uint16_t>(repeats), packed};
           if (f.exists())
             out.push_back({fmt::format("tcgen05.{}.{}.x{}{}", direction, isa::kTensorShapeNames[shape], repeats,
-                                       !packed ? "" : direction[0] == 'l' ? ".pack::16b" : ".unpack::16b"),
+                                       !packed               ? ""
+                                       : direction[0] == 'l' ? ".pack::16b"
+                                                             : ".unpack::16b"),
                            direction[0] == 'l' ? "D" : "A", 100, 120});
         }
   for (const char* shape : {"128x256b", "4x256b", "128x128b", "64x128b.warpx2::02_13", "64x128b.warpx2::01_23", "32x128b.warpx4"})
@@ -98,7 +101,8 @@ void list_tcgen05(std::vector<Listed>& out) {
 /// tcgen05.mma for every form, M and N that the instruction descriptor allows.
 void list_tcgen05_mma(std::vector<Listed>& out) {
   constexpr std::array<const char*, 7> kTypes = {"f16", "tf32", "e4m3", "s8", "mxf8f6f4", "mxf4", "mxf4nvf4"};
-  constexpr std::array<isa::MmaKind, 7> kKinds = {isa::MmaKind::f16, isa::MmaKind::tf32, isa::MmaKind::f8f6f4, isa::MmaKind::i8, isa::MmaKind::mxf8f6f4, isa::MmaKind::mxf4, isa::MmaKind::mxf4nvf4};
+  constexpr std::array<isa::MmaKind, 7> kKinds = {isa::MmaKind::f16,      isa::MmaKind::tf32, isa::MmaKind::f8f6f4,  isa::MmaKind::i8,
+                                                  isa::MmaKind::mxf8f6f4, isa::MmaKind::mxf4, isa::MmaKind::mxf4nvf4};
   LayoutOptions options;
   for (size_t t = 0; t < kTypes.size(); ++t)
     for (const bool sparse : {false, true})
@@ -107,14 +111,18 @@ void list_tcgen05_mma(std::vector<Listed>& out) {
           for (const int m : {32, 64, 128, 256})
             for (const int n : {32, 64, 128, 256}) {  // N goes in steps of 8 or 16 in between
               if (ws && (group == 2 || isa::is_scaled(kKinds[t]))) continue;
-              std::string name = fmt::format("tcgen05.mma{}{}.m{}n{}k{}.{}{}", sparse ? ".sp" : "", ws ? ".ws" : "", m, n, isa::tcgen05_k(kKinds[t], sparse), kTypes[t],
-                                             group == 2 ? ".cta_group::2" : "");
+              std::string name = fmt::format("tcgen05.mma{}{}.m{}n{}k{}.{}{}", sparse ? ".sp" : "", ws ? ".ws" : "", m, n,
+                                             isa::tcgen05_k(kKinds[t], sparse), kTypes[t], group == 2 ? ".cta_group::2" : "");
               if (tcgen05_mma_exists(name, options))
-                out.push_back({name, isa::is_scaled(kKinds[t]) ? sparse ? "D A B SFA SFB E" : "D A B SFA SFB" : sparse ? "D A B E" : "D A B", 100, 120});
+                out.push_back({name,
+                               isa::is_scaled(kKinds[t]) ? sparse ? "D A B SFA SFB E" : "D A B SFA SFB"
+                               : sparse                  ? "D A B E"
+                                                         : "D A B",
+                               100, 120});
             }
 }
 
-} // namespace
+}  // namespace
 
 std::vector<Table> make_tables(std::string_view asked, const std::string& operand, const LayoutOptions& given, std::string& error) {
   error.clear();
@@ -136,7 +144,8 @@ std::vector<Table> make_tables(std::string_view asked, const std::string& operan
   if (!operands.empty()) error = fmt::format("{} has no operand {}, expected {}", name, operand, operands);
   else {
     const bool in_descriptor = asked.starts_with("tcgen05.mma") && asked.find("kind::") != std::string_view::npos;
-    error = fmt::format("there is no instruction '{}', expected a name like '{}' (tcsim layout --list names all{})", asked, closest(name), in_descriptor ? "; M and N are in its instruction descriptor" : "");
+    error = fmt::format("there is no instruction '{}', expected a name like '{}' (tcsim layout --list names all{})", asked, closest(name),
+                        in_descriptor ? "; M and N are in its instruction descriptor" : "");
   }
   return {};
 }
@@ -160,8 +169,9 @@ std::vector<Listed> list_instructions() {
     for (const char* swizzle : {"none", "32B", "64B", "128B", "128B_atom_32B"})
       for (const char* type : {"f16", "tf32", "e4m3"})
         if (isa::canonical_layout(major[0] == 'k' ? isa::Major::k : isa::Major::mn, swizzle))
-          out.push_back({fmt::format("core.{}.{}.{}", major, swizzle, type), "A", std::string_view(swizzle).find('_') != std::string_view::npos ? 100 : 90, 999});
+          out.push_back({fmt::format("core.{}.{}.{}", major, swizzle, type), "A",
+                         std::string_view(swizzle).find('_') != std::string_view::npos ? 100 : 90, 999});
   return out;
 }
 
-} // namespace tcsim::layout
+}  // namespace tcsim::layout

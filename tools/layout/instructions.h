@@ -15,10 +15,10 @@ struct LayoutOptions {
   std::string accumulator = "f32";  // type of C and D where there is a choice
   std::string swizzle = "128B";     // of operands in shared memory; as canonical_layout()
   isa::Major major = isa::Major::k;
-  std::string space = "";           // "registers", "tmem", "shared": of A where there is a choice
-  int cta_group = 0;                // tcgen05.mma; 0: from the name, else 1
-  int scale_vec = 0;                // block scaling; 0: the kind's usual one
-  int half_split = 0;               // tcgen05.ld.16x32bx2, columns
+  std::string space = "";  // "registers", "tmem", "shared": of A where there is a choice
+  int cta_group = 0;       // tcgen05.mma; 0: from the name, else 1
+  int scale_vec = 0;       // block scaling; 0: the kind's usual one
+  int half_split = 0;      // tcgen05.ld.16x32bx2, columns
 };
 
 /// What a full PTX name says: "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32" -> "mma.m16n8k16.f16", accumulator f32.
@@ -34,7 +34,7 @@ std::vector<Table> make_tables(std::string_view instruction, const std::string& 
 
 struct Listed {
   std::string name;
-  std::string operands;  // "A B C D"
+  std::string operands;        // "A B C D"
   int since = 0, until = 999;  // sm numbers that have it (until: exclusive)
 };
 /// Every instruction that make_tables knows, by family.
@@ -60,4 +60,4 @@ Home shared_home(uint32_t byte, int bit, int bits);
 bool parse_shape(std::string_view text, int& m, int& n, int& k);
 std::vector<std::string_view> split_words(std::string_view text, char separator);
 
-} // namespace tcsim::layout
+}  // namespace tcsim::layout

@@ -15,10 +15,10 @@ namespace tcsim::layout {
 
 /// A place; -1: the layout has no such coordinate.
 struct Home {
-  int warp = -1, lane = -1, reg = -1;        // registers
-  int bit_lo = -1, bit_hi = -1;              // in the register, the column of Tensor Memory or the byte
+  int warp = -1, lane = -1, reg = -1;  // registers
+  int bit_lo = -1, bit_hi = -1;        // in the register, the column of Tensor Memory or the byte
   int cta = -1, tmem_lane = -1, tmem_column = -1;
-  int shared = -1, bank = -1;                // byte offset in shared memory; its bank
+  int shared = -1, bank = -1;  // byte offset in shared memory; its bank
   bool operator==(const Home&) const = default;
 };
 
@@ -28,8 +28,9 @@ struct Coordinate {
   int Home::*value;
 };
 inline constexpr Coordinate kCoordinates[] = {
-    {"warp", &Home::warp}, {"lane", &Home::lane}, {"register", &Home::reg}, {"bit_lo", &Home::bit_lo}, {"bit_hi", &Home::bit_hi},
-    {"cta", &Home::cta}, {"tmem_lane", &Home::tmem_lane}, {"tmem_column", &Home::tmem_column}, {"shared", &Home::shared}, {"bank", &Home::bank}};
+    {"warp", &Home::warp},     {"lane", &Home::lane}, {"register", &Home::reg},        {"bit_lo", &Home::bit_lo},
+    {"bit_hi", &Home::bit_hi}, {"cta", &Home::cta},   {"tmem_lane", &Home::tmem_lane}, {"tmem_column", &Home::tmem_column},
+    {"shared", &Home::shared}, {"bank", &Home::bank}};
 
 struct ElementAt {
   int tile = 0, row = 0, col = 0;
@@ -39,7 +40,7 @@ struct ElementAt {
 enum class Place : uint8_t { registers, tensor_memory, shared_memory };
 
 class Table {
-public:
+ public:
   Table(std::string instruction, std::string operand, int rows, int cols, int tiles = 1);
 
   std::string instruction, operand;
@@ -67,7 +68,7 @@ public:
   /// Everything in places that agree with all coordinates that `where` has (not -1), ordered by place.
   std::vector<Found> find(const Home& where) const;
 
-private:
+ private:
   size_t index(ElementAt e) const { return (static_cast<size_t>(e.tile) * rows_ + e.row) * cols_ + e.col; }
   int rows_, cols_, tiles_;
   std::vector<std::vector<Home>> homes_;

@@ -7,8 +7,8 @@
 #include <nlohmann/json.hpp>
 #include <numeric>
 
-#include "isa/matrix/matrix_move.h"
 #include "isa/matrix/hardware_case.h"
+#include "isa/matrix/matrix_move.h"
 #include "tools/layout/instructions.h"
 #include "tools/layout/render.h"
 
@@ -36,7 +36,9 @@ TEST(LayoutTable, ElementOfTheInterface) {
 }
 
 TEST(LayoutTable, ByHand) {
-  const auto home = [](const char* name, const char* operand, int row, int col, const LayoutOptions& options = {}) { return table(name, operand, options).homes({0, row, col})[0]; };
+  const auto home = [](const char* name, const char* operand, int row, int col, const LayoutOptions& options = {}) {
+    return table(name, operand, options).homes({0, row, col})[0];
+  };
   // "ldmatrix": thread T holds elements 2 (T % 4), + 1 of row T / 4; register j is matrix j, whose rows lanes 8 j to 8 j + 7 address.
   // Row 13 is row 5 of matrix 1, element 6: lane 5 * 4 + 3. With .trans element c of row r is where (c, r) was: row 6, column 5: lane 6 * 4 + 2, odd.
   EXPECT_EQ(home("ldmatrix.x4", "D", 13, 6), (Home{.lane = 23, .reg = 1, .bit_lo = 0, .bit_hi = 15}));
@@ -54,9 +56,11 @@ TEST(LayoutTable, ByHand) {
   EXPECT_EQ(home("tcgen05.mma.m64n128k16.f16", "D", 17, 5), (Home{.bit_lo = 0, .bit_hi = 31, .tmem_lane = 33, .tmem_column = 5}));
   EXPECT_EQ(home("tcgen05.mma.m128n256k16.f16", "D", 100, 200), (Home{.bit_lo = 0, .bit_hi = 31, .tmem_lane = 100, .tmem_column = 200}));
   // "Layout B" (M = 128 of a pair): CTA 1 has rows 64 to 127; its lanes 64 up hold the right half. Row 70 = 64 + 6, n 200 = 128 + 72.
-  EXPECT_EQ(home("tcgen05.mma.m128n256k16.f16.cta_group::2", "D", 70, 200), (Home{.bit_lo = 0, .bit_hi = 31, .cta = 1, .tmem_lane = 70, .tmem_column = 72}));
+  EXPECT_EQ(home("tcgen05.mma.m128n256k16.f16.cta_group::2", "D", 70, 200),
+            (Home{.bit_lo = 0, .bit_hi = 31, .cta = 1, .tmem_lane = 70, .tmem_column = 72}));
   // "Scale factor layout", 1X: row 77 = 2 * 32 + 13: column 2, lane 13 (and its copies 32, 64, 96 further).
-  EXPECT_EQ(table("tcgen05.mma.m128n128k32.mxf8f6f4", "SFA").homes({0, 77, 0})[1], (Home{.bit_lo = 0, .bit_hi = 7, .tmem_lane = 45, .tmem_column = 2}));
+  EXPECT_EQ(table("tcgen05.mma.m128n128k32.mxf8f6f4", "SFA").homes({0, 77, 0})[1],
+            (Home{.bit_lo = 0, .bit_hi = 7, .tmem_lane = 45, .tmem_column = 2}));
   // "Block Scaling for mma.sync": row 9 of A: lane 4 * 1 + 9 / 8.
   EXPECT_EQ(home("mma.m16n8k32.e4m3", "SFA", 9, 0), (Home{.lane = 5, .reg = 0, .bit_lo = 0, .bit_hi = 7}));
   // Core matrix without swizzle, MN-major: m 5, k 3 is byte 3 * 16 + 10.
@@ -82,7 +86,8 @@ TEST(LayoutTable, MovesAgreeWithExecution) {
     const Table t = table(name, "D");
     for (const auto& f : t.find({})) {
       const uint32_t got = words[static_cast<size_t>(f.home.reg)][static_cast<size_t>(f.home.lane)] >> f.home.bit_lo & 0xff;
-      EXPECT_EQ(got, static_cast<uint32_t>(16 * f.element.row + bytes * f.element.col) & 0xff) << name << " " << f.element.row << "," << f.element.col;
+      EXPECT_EQ(got, static_cast<uint32_t>(16 * f.element.row + bytes * f.element.col) & 0xff)
+          << name << " " << f.element.row << "," << f.element.col;
     }
   };
   isa::ldmatrix(d.data(), rows.data(), 4, false);
@@ -97,7 +102,8 @@ TEST(LayoutTable, MovesAgreeWithExecution) {
 // For m16n8k32 s8 every product is exact: D - C must be the sum over k of A and B taken through the tables.
 TEST(LayoutTable, IntegerProductsOfAnH200) {
   auto test = isa::HardwareCase::read(std::string(TCSIM_SOURCE_DIR) + "/validation/data/mma_bits/m16n8k32_s32_s8");
-  const Table a = table("mma.m16n8k32.s8", "A"), b = table("mma.m16n8k32.s8", "B"), c = table("mma.m16n8k32.s8", "C"), dt = table("mma.m16n8k32.s8", "D");
+  const Table a = table("mma.m16n8k32.s8", "A"), b = table("mma.m16n8k32.s8", "B"), c = table("mma.m16n8k32.s8", "C"),
+              dt = table("mma.m16n8k32.s8", "D");
   const auto value = [&](isa::HardwareCase::Words& w, const Table& t, int tile, int row, int col) {
     const Home h = t.homes({0, row, col})[0];
     const uint32_t word = w.words[static_cast<size_t>((tile * w.registers + h.reg) * 32 + h.lane)] >> h.bit_lo;
@@ -122,14 +128,17 @@ TEST(LayoutTable, WmmaOfAnH200) {
     const auto words = split_words(key, '.');
     const std::string shape(words[1]), type(words[2]), operand(1, static_cast<char>(words[3][0] - 32));
     const bool accumulator = operand == "C";
-    const Table t = table(("wmma." + shape + "." + (accumulator ? std::string(words[5]) : type)).c_str(), operand.c_str(), {.accumulator = accumulator ? type : "f32"});
+    const Table t = table(("wmma." + shape + "." + (accumulator ? std::string(words[5]) : type)).c_str(), operand.c_str(),
+                          {.accumulator = accumulator ? type : "f32"});
     size_t count = 0;
     for (const auto& reg : captured)
       for (const auto& lane : reg) count += lane.size();
     const auto found = t.find({});
     ASSERT_EQ(found.size(), count) << key;
     for (const auto& f : found)
-      ASSERT_EQ(captured[static_cast<size_t>(f.home.reg)][static_cast<size_t>(f.home.lane)][static_cast<size_t>(f.home.bit_lo / t.element_bits)], 1000 * f.element.row + f.element.col) << key;
+      ASSERT_EQ(captured[static_cast<size_t>(f.home.reg)][static_cast<size_t>(f.home.lane)][static_cast<size_t>(f.home.bit_lo / t.element_bits)],
+                1000 * f.element.row + f.element.col)
+          << key;
   }
 }
 
@@ -163,7 +172,10 @@ TEST(LayoutTable, Formats) {
 
 // Names as the manual's examples write them.
 TEST(PtxNames, BecomeShortNames) {
-  const auto name = [](std::string_view text) { const auto n = from_ptx_name(text); return n ? n->name : ""; };
+  const auto name = [](std::string_view text) {
+    const auto n = from_ptx_name(text);
+    return n ? n->name : "";
+  };
   EXPECT_EQ(name("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"), "mma.m16n8k16.f16");
   EXPECT_EQ(name("mma.sync.aligned.m16n8k32.row.col.satfinite.s32.u8.s8.s32"), "mma.m16n8k32.u8");
   EXPECT_EQ(name("mma.sync.aligned.m16n8k256.row.col.s32.b1.b1.s32.and.popc"), "mma.m16n8k256.b1");
@@ -186,5 +198,5 @@ TEST(PtxNames, BecomeShortNames) {
   EXPECT_EQ(error, "there is no instruction 'nothing', expected a name like 'mma.m16n8k16.f16' (tcsim layout --list names all)");
 }
 
-} // namespace
-} // namespace tcsim::layout
+}  // namespace
+}  // namespace tcsim::layout

@@ -145,8 +145,8 @@ TEST(Formula, LikeC) {
     return f ? (*f)(values) : std::nullopt;
   };
   EXPECT_EQ(value("lane % 16 + lane / 16 * 8", 19), 11);
-  EXPECT_EQ(value("1 + 2 * 3 << 1", 0), 14);          // + before <<
-  EXPECT_EQ(value("lane & 3 == 3", 7), 7 & 1);        // == before &
+  EXPECT_EQ(value("1 + 2 * 3 << 1", 0), 14);    // + before <<
+  EXPECT_EQ(value("lane & 3 == 3", 7), 7 & 1);  // == before &
   EXPECT_EQ(value("lane >= 16 ? lane - 16 : -1", 3), -1);
   EXPECT_EQ(value("lane ? 1 : lane ? 2 : 3", 0), 3);
   EXPECT_EQ(value("(lane ^ 0x1f) | ~0 & 0", 5), 26);
@@ -168,5 +168,5 @@ TEST(Formula, SaysWhereItIsWrong) {
   EXPECT_NE(error(std::string(500, '(').c_str()), "");
 }
 
-} // namespace
-} // namespace tcsim::layout
+}  // namespace
+}  // namespace tcsim::layout

@@ -8,7 +8,9 @@
 namespace tcsim::layout {
 namespace {
 
-bool any_of(std::string_view word, std::initializer_list<std::string_view> words) { return std::find(words.begin(), words.end(), word) != words.end(); }
+bool any_of(std::string_view word, std::initializer_list<std::string_view> words) {
+  return std::find(words.begin(), words.end(), word) != words.end();
+}
 
 /// PTX ISA, "mma", "wmma.mma", "wgmma.mma_async": after the shape the types of D, A, B and C; wmma on f16 names D and C only, loads one.
 std::optional<PtxName> product_name(const std::vector<std::string_view>& words) {
@@ -32,7 +34,7 @@ std::optional<PtxName> product_name(const std::vector<std::string_view>& words) 
   return out;
 }
 
-} // namespace
+}  // namespace
 
 std::optional<PtxName> from_ptx_name(std::string_view name) {
   const auto words = split_words(name, '.');
@@ -43,10 +45,11 @@ std::optional<PtxName> from_ptx_name(std::string_view name) {
   PtxName out;
   for (const std::string_view w : words) {
     const bool cp_group = tensor && words.size() > 1 && words[1] == "cp" && w.starts_with("cta_group::");
-    if (any_of(w, {"sync", "aligned"}) || w.starts_with("shared") || cp_group || any_of(w, {tensor ? "b32" : "b16", tensor ? "b32" : "m8n8"})) continue;
+    if (any_of(w, {"sync", "aligned"}) || w.starts_with("shared") || cp_group || any_of(w, {tensor ? "b32" : "b16", tensor ? "b32" : "m8n8"}))
+      continue;
     out.name += (out.name.empty() ? "" : ".") + std::string(w);
   }
   return out;
 }
 
-} // namespace tcsim::layout
+}  // namespace tcsim::layout

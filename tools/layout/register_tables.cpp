@@ -61,8 +61,7 @@ Table metadata_table(std::string_view name, const Extras& x, std::string_view ty
   Table t(std::string(name), "E", 16, chunks);
   t.element_bits = 4;
   for (int row = 0; row < 16; ++row)
-    for (int chunk = 0; chunk < chunks; ++chunk)
-      t.add({0, row, chunk}, register_home(isa::metadata_home(x.wide, chunks, 0, row, chunk), 4, false));
+    for (int chunk = 0; chunk < chunks; ++chunk) t.add({0, row, chunk}, register_home(isa::metadata_home(x.wide, chunks, 0, row, chunk), 4, false));
   t.notes.push_back("sparsity metadata with selector 0: column c holds the two 2-bit indices of chunk c of the row of A");
   return t;
 }
@@ -72,13 +71,12 @@ Table scale_table(std::string_view name, bool a, int scales) {
   Table t(std::string(name), a ? "SFA" : "SFB", a ? lines : scales, a ? scales : lines);
   t.element_bits = 8;
   for (int line = 0; line < lines; ++line)
-    for (int i = 0; i < scales; ++i)
-      t.add({0, a ? line : i, a ? i : line}, register_home(isa::block_scale_home(a, line, i, 0, 0), 8, false));
+    for (int i = 0; i < scales; ++i) t.add({0, a ? line : i, a ? i : line}, register_home(isa::block_scale_home(a, line, i, 0, 0), 8, false));
   t.notes.push_back(fmt::format("scale_vec::{}X, byte-id 0, thread-id 0", scales));
   return t;
 }
 
-} // namespace
+}  // namespace
 
 bool has_block_scale(std::string_view name) { return extras_of(name).scales > 0; }
 
@@ -156,4 +154,4 @@ std::vector<Table> move_tables(std::string_view name, const std::string& operand
   return out;
 }
 
-} // namespace tcsim::layout
+}  // namespace tcsim::layout

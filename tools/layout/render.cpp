@@ -14,7 +14,9 @@ using Json = nlohmann::ordered_json;
 std::string cell_text(const Table& t, const Home& h) {
   const std::string cta = h.cta >= 0 ? fmt::format("C{}.", h.cta) : "";
   if (h.shared >= 0) return t.element_bits < 8 ? fmt::format("{}{:x}.{}", cta, h.shared, h.bit_lo) : fmt::format("{}{:x}", cta, h.shared);
-  if (h.lane < 0) return h.bit_lo > 0 || h.bit_hi < 31 ? fmt::format("{}{},{}.{}", cta, h.tmem_lane, h.tmem_column, h.bit_lo) : fmt::format("{}{},{}", cta, h.tmem_lane, h.tmem_column);
+  if (h.lane < 0)
+    return h.bit_lo > 0 || h.bit_hi < 31 ? fmt::format("{}{},{}.{}", cta, h.tmem_lane, h.tmem_column, h.bit_lo)
+                                         : fmt::format("{}{},{}", cta, h.tmem_lane, h.tmem_column);
   const int per = std::max(1, (t.largest(&Home::bit_hi) + 1) / t.element_bits);
   const std::string warp = h.warp >= 0 ? fmt::format("W{}.", h.warp) : "";
   return fmt::format("{}T{}:{}{}", warp, h.lane, static_cast<char>(t.operand[0] | 0x20), h.reg * per + h.bit_lo / t.element_bits);
@@ -31,10 +33,13 @@ std::string legend(const Table& t) {
   if (t.place == Place::tensor_memory) return "a cell is lane,column of Tensor Memory (.first bit)";
   const std::string letter(1, static_cast<char>(t.operand[0] | 0x20));
   const int per = std::max(1, (t.largest(&Home::bit_hi) + 1) / t.element_bits);
-  return per == 1 ? fmt::format("T5:{0}3 is register 3 of lane 5", letter) : fmt::format("T5:{0}3 is element 3 of lane 5: register {1}, bits from {2} on", letter, 3 / per, 3 % per * t.element_bits);
+  return per == 1 ? fmt::format("T5:{0}3 is register 3 of lane 5", letter)
+                  : fmt::format("T5:{0}3 is element 3 of lane 5: register {1}, bits from {2} on", letter, 3 / per, 3 % per * t.element_bits);
 }
 
-std::string title_of(const Table& t) { return fmt::format("{} {}: {} x {}, elements of {} bits", t.instruction, t.operand, t.rows(), t.cols(), t.element_bits); }
+std::string title_of(const Table& t) {
+  return fmt::format("{} {}: {} x {}, elements of {} bits", t.instruction, t.operand, t.rows(), t.cols(), t.element_bits);
+}
 
 Grid matrix_grid(const Table& t, int tile) {
   Grid g;
@@ -47,7 +52,9 @@ Grid matrix_grid(const Table& t, int tile) {
     for (int col = 0; col < t.cols(); ++col) {
       const auto homes = t.homes({tile, row, col});
       if (homes.empty()) line.emplace_back();
-      else line.push_back({homes.size() == 1 ? cell_text(t, homes[0]) : fmt::format("{}+{}", cell_text(t, homes[0]), homes.size() - 1), colour_of(homes[0])});
+      else
+        line.push_back(
+            {homes.size() == 1 ? cell_text(t, homes[0]) : fmt::format("{}+{}", cell_text(t, homes[0]), homes.size() - 1), colour_of(homes[0])});
     }
   }
   return g;
@@ -66,14 +73,17 @@ struct Axis {
 Axis axis_of(const Table& t, const Home& h) {
   if (t.place == Place::shared_memory) {
     const int line = h.shared / 128, at = h.shared % 128 / 16, cta = std::max(h.cta, 0), lines = t.largest(&Home::shared) / 128 + 1;
-    return {h.cta >= 0 ? fmt::format("CTA {} {:#x}", cta, line * 128) : fmt::format("{:#x}", line * 128), fmt::format("+{}", 16 * at), cta * lines + line, at};
+    return {h.cta >= 0 ? fmt::format("CTA {} {:#x}", cta, line * 128) : fmt::format("{:#x}", line * 128), fmt::format("+{}", 16 * at),
+            cta * lines + line, at};
   }
   if (t.place == Place::tensor_memory) {
     const int cta = std::max(h.cta, 0);
-    return {h.cta >= 0 ? fmt::format("CTA {} lane {}", cta, h.tmem_lane) : fmt::format("lane {}", h.tmem_lane), fmt::format("col {}", h.tmem_column), cta * 128 + h.tmem_lane, h.tmem_column};
+    return {h.cta >= 0 ? fmt::format("CTA {} lane {}", cta, h.tmem_lane) : fmt::format("lane {}", h.tmem_lane), fmt::format("col {}", h.tmem_column),
+            cta * 128 + h.tmem_lane, h.tmem_column};
   }
   const int warp = std::max(h.warp, 0);
-  return {h.warp >= 0 ? fmt::format("warp {} lane {}", warp, h.lane) : fmt::format("lane {}", h.lane), fmt::format("reg {}", h.reg), warp * 32 + h.lane, h.reg};
+  return {h.warp >= 0 ? fmt::format("warp {} lane {}", warp, h.lane) : fmt::format("lane {}", h.lane), fmt::format("reg {}", h.reg),
+          warp * 32 + h.lane, h.reg};
 }
 
 Grid place_grid(const Table& t) {
@@ -82,7 +92,8 @@ Grid place_grid(const Table& t) {
   g.corner = "holds (row,col)";
   std::vector<Table::Found> all = t.find({});
   if (t.place == Place::shared_memory)
-    std::stable_sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return std::pair(a.home.cta, a.home.shared) < std::pair(b.home.cta, b.home.shared); });
+    std::stable_sort(all.begin(), all.end(),
+                     [](const auto& a, const auto& b) { return std::pair(a.home.cta, a.home.shared) < std::pair(b.home.cta, b.home.shared); });
   int lines = 0, places = 0;
   for (const auto& f : all) {
     const Axis a = axis_of(t, f.home);
@@ -95,13 +106,15 @@ Grid place_grid(const Table& t) {
     g.row_labels[static_cast<size_t>(a.line)] = a.row, g.column_labels[static_cast<size_t>(a.place)] = a.column;
     Grid::Cell& cell = g.cells[static_cast<size_t>(a.line)][static_cast<size_t>(a.place)];
     // Sixteen bytes of shared memory hold neighbours: the first and the last say it.
-    if (t.place == Place::shared_memory && !cell.text.empty()) cell.text = cell.text.substr(0, cell.text.find("..")) + ".." + element_text(t, f.element);
+    if (t.place == Place::shared_memory && !cell.text.empty())
+      cell.text = cell.text.substr(0, cell.text.find("..")) + ".." + element_text(t, f.element);
     else cell.text += element_text(t, f.element);
     cell.colour = colour_of(f.home);
   }
   // Lanes that hold nothing are not drawn.
   for (size_t i = g.cells.size(); i-- > 0;)
-    if (g.row_labels[i].empty()) g.cells.erase(g.cells.begin() + static_cast<long>(i)), g.row_labels.erase(g.row_labels.begin() + static_cast<long>(i));
+    if (g.row_labels[i].empty())
+      g.cells.erase(g.cells.begin() + static_cast<long>(i)), g.row_labels.erase(g.row_labels.begin() + static_cast<long>(i));
   return g;
 }
 
@@ -113,7 +126,10 @@ std::string ascii(const Grid& g) {
   for (const auto& row : g.cells)
     for (const auto& c : row) width = std::max(width, c.text.size());
   const size_t per_panel = std::max<size_t>(1, (kWidth - label) / (width + 1)), panels = (g.column_labels.size() + per_panel - 1) / per_panel;
-  const size_t even = (g.column_labels.size() + panels - 1) / panels, step = panels == 1 ? even : even >= 8 ? std::min(per_panel, (even + 7) / 8 * 8) > per_panel ? even : std::min(per_panel / 8 * 8, (even + 7) / 8 * 8) : even;
+  const size_t even = (g.column_labels.size() + panels - 1) / panels,
+               step = panels == 1 ? even
+                      : even >= 8 ? std::min(per_panel, (even + 7) / 8 * 8) > per_panel ? even : std::min(per_panel / 8 * 8, (even + 7) / 8 * 8)
+                                  : even;
   std::string out;
   for (size_t first = 0; first < g.column_labels.size(); first += step) {
     const size_t end = std::min(first + step, g.column_labels.size());
@@ -176,7 +192,8 @@ std::vector<Table::Found> in_order(const Table& t, bool by_place) {
 std::string json(const std::vector<Table>& tables, bool by_place) {
   Json list = Json::array();
   for (const Table& t : tables) {
-    Json j = {{"instruction", t.instruction}, {"operand", t.operand}, {"rows", t.rows()}, {"cols", t.cols()}, {"element_bits", t.element_bits}, {"notes", t.notes}};
+    Json j = {{"instruction", t.instruction},   {"operand", t.operand}, {"rows", t.rows()}, {"cols", t.cols()},
+              {"element_bits", t.element_bits}, {"notes", t.notes}};
     Json elements = Json::array();
     for (const auto& f : in_order(t, by_place)) elements.push_back(element_json(t, f.element, f.home));
     j["elements"] = std::move(elements);
@@ -204,7 +221,7 @@ std::string csv(const std::vector<Table>& tables, bool by_place) {
   return out;
 }
 
-} // namespace
+}  // namespace
 
 std::optional<Format> format_named(std::string_view name) {
   constexpr std::string_view kNames[] = {"ascii", "csv", "markdown", "svg", "html", "json"};
@@ -237,7 +254,8 @@ std::string describe(const Home& h) {
 }
 
 std::string describe(const Table& t, ElementAt e) {
-  return t.tiles() > 1 ? fmt::format("{}[{}][{}] of {} {}", t.operand, e.row, e.col, t.tile_name, e.tile) : fmt::format("{}[{}][{}]", t.operand, e.row, e.col);
+  return t.tiles() > 1 ? fmt::format("{}[{}][{}] of {} {}", t.operand, e.row, e.col, t.tile_name, e.tile)
+                       : fmt::format("{}[{}][{}]", t.operand, e.row, e.col);
 }
 
 std::string elements_json(const Table& t, const std::vector<Table::Found>& found, bool list) {
@@ -257,4 +275,4 @@ std::string render(const std::vector<Table>& tables, Format format, bool by_plac
   }
 }
 
-} // namespace tcsim::layout
+}  // namespace tcsim::layout

@@ -38,4 +38,4 @@ std::vector<Grid> grids(const Table& table, bool by_place);
 std::string render_html(const std::vector<Table>& tables);
 std::string render_svg(const std::vector<Table>& tables, bool by_place);
 
-} // namespace tcsim::layout
+}  // namespace tcsim::layout

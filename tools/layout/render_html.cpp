@@ -30,11 +30,18 @@ Json compact(const Table& t) {
     for (const Coordinate* c : used) row.push_back(f.home.*c->value);
     rows.push_back(std::move(row));
   }
-  return {{"operand", t.operand}, {"rows", t.rows()}, {"cols", t.cols()}, {"tiles", t.tiles()}, {"tile_name", t.tile_name},
-          {"place", kPlaces[static_cast<size_t>(t.place)]}, {"notes", t.notes}, {"fields", std::move(fields)}, {"rows_data", std::move(rows)}};
+  return {{"operand", t.operand},
+          {"rows", t.rows()},
+          {"cols", t.cols()},
+          {"tiles", t.tiles()},
+          {"tile_name", t.tile_name},
+          {"place", kPlaces[static_cast<size_t>(t.place)]},
+          {"notes", t.notes},
+          {"fields", std::move(fields)},
+          {"rows_data", std::move(rows)}};
 }
 
-} // namespace
+}  // namespace
 
 std::string render_html(const std::vector<Table>& tables) {
   Json data = Json::array();
@@ -47,4 +54,4 @@ std::string render_html(const std::vector<Table>& tables) {
   return page;
 }
 
-} // namespace tcsim::layout
+}  // namespace tcsim::layout

@@ -16,7 +16,7 @@ std::string escaped(std::string_view text) {
 
 constexpr int kLine = 20, kCharacter = 7, kMargin = 12;
 
-} // namespace
+}  // namespace
 
 std::string render_svg(const std::vector<Table>& tables, bool by_place) {
   std::string body;
@@ -52,10 +52,11 @@ std::string render_svg(const std::vector<Table>& tables, bool by_place) {
       for (const std::string& note : t.notes) widest = std::max(widest, kMargin + static_cast<int>(note.size()) * kCharacter);
       y += kLine;
     }
-  return fmt::format("<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0} {1}\" width=\"{0}\" height=\"{1}\" font-family=\"monospace\" font-size=\"11\">\n"
-                     "<style>.h{{font-weight:bold;font-size:13px}}.h,.n,.l{{fill:#222}}.c{{fill:#111}}rect{{stroke:#888;stroke-width:.5}}"
-                     "@media(prefers-color-scheme:dark){{.h,.n,.l{{fill:#ddd}}}}</style>\n{2}</svg>\n",
-                     widest + kMargin, y + kMargin, body);
+  return fmt::format(
+      "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0} {1}\" width=\"{0}\" height=\"{1}\" font-family=\"monospace\" font-size=\"11\">\n"
+      "<style>.h{{font-weight:bold;font-size:13px}}.h,.n,.l{{fill:#222}}.c{{fill:#111}}rect{{stroke:#888;stroke-width:.5}}"
+      "@media(prefers-color-scheme:dark){{.h,.n,.l{{fill:#ddd}}}}</style>\n{2}</svg>\n",
+      widest + kMargin, y + kMargin, body);
 }
 
-} // namespace tcsim::layout
+}  // namespace tcsim::layout

@@ -26,10 +26,12 @@ Table shared_operand(std::string instruction, std::string operand, const isa::Ca
       const Home home = element_bits < 8 ? shared_home(byte, bit % 8, element_bits) : shared_home(byte, 0, element_bits);
       t.add(b ? ElementAt{0, j, i} : ElementAt{0, i, j}, home);
     }
-  t.notes.push_back(fmt::format("{}-major, swizzle {}: {}", layout.major == isa::Major::k ? "K" : "MN", isa::swizzle_name(layout), isa::cute_layout(layout, element_bits)));
+  t.notes.push_back(fmt::format("{}-major, swizzle {}: {}", layout.major == isa::Major::k ? "K" : "MN", isa::swizzle_name(layout),
+                                isa::cute_layout(layout, element_bits)));
   t.notes.push_back(fmt::format("without gaps: {}", isa::describe(d, layout.major)));
   if (layout.major == isa::Major::k && layout.swizzle_bytes && k * element_bits / 8 > layout.swizzle_bytes)
-    t.notes.push_back(fmt::format("{} B of K in rows of {} B: the rest is taken to lie {} B further (not checked on a chip)", k * element_bits / 8, layout.swizzle_bytes, d.leading));
+    t.notes.push_back(fmt::format("{} B of K in rows of {} B: the rest is taken to lie {} B further (not checked on a chip)", k * element_bits / 8,
+                                  layout.swizzle_bytes, d.leading));
   return t;
 }
 
@@ -47,4 +49,4 @@ std::vector<Table> core_matrix_tables(std::string_view name, const LayoutOptions
   return {std::move(t)};
 }
 
-} // namespace tcsim::layout
+}  // namespace tcsim::layout

@@ -28,8 +28,12 @@ Table access_table(std::string_view name, const char* letter, const isa::TensorF
       for (uint32_t half = 0; half < f.per_register(); ++half) {
         const isa::TensorCell c = f.cell(lane, reg, half);
         const int bit = static_cast<int>(16 * half);
-        t.add({0, c.lane, c.column}, {.lane = static_cast<int>(lane), .reg = static_cast<int>(reg), .bit_lo = bit, .bit_hi = bit + bits - 1,
-                                      .tmem_lane = c.lane, .tmem_column = c.column});
+        t.add({0, c.lane, c.column}, {.lane = static_cast<int>(lane),
+                                      .reg = static_cast<int>(reg),
+                                      .bit_lo = bit,
+                                      .bit_hi = bit + bits - 1,
+                                      .tmem_lane = c.lane,
+                                      .tmem_column = c.column});
       }
   t.notes.push_back("row, column: lane and column of Tensor Memory relative to taddr; warp w reaches lanes 32 (w % 4) to 32 (w % 4) + 31");
   if (f.packed) t.notes.push_back("the low 16 bits of two neighbouring columns share a register");
@@ -37,10 +41,12 @@ Table access_table(std::string_view name, const char* letter, const isa::TensorF
 }
 
 std::vector<Table> copy_tables(std::string_view name, const std::string& operand) {
-  constexpr std::pair<std::string_view, isa::TensorCopyShape> kShapes[] = {
-      {"128x256b", isa::TensorCopyShape::s128x256b}, {"4x256b", isa::TensorCopyShape::s4x256b}, {"128x128b", isa::TensorCopyShape::s128x128b},
-      {"64x128b.warpx2::02_13", isa::TensorCopyShape::s64x128b_02_13}, {"64x128b.warpx2::01_23", isa::TensorCopyShape::s64x128b_01_23},
-      {"32x128b.warpx4", isa::TensorCopyShape::s32x128b}};
+  constexpr std::pair<std::string_view, isa::TensorCopyShape> kShapes[] = {{"128x256b", isa::TensorCopyShape::s128x256b},
+                                                                           {"4x256b", isa::TensorCopyShape::s4x256b},
+                                                                           {"128x128b", isa::TensorCopyShape::s128x128b},
+                                                                           {"64x128b.warpx2::02_13", isa::TensorCopyShape::s64x128b_02_13},
+                                                                           {"64x128b.warpx2::01_23", isa::TensorCopyShape::s64x128b_01_23},
+                                                                           {"32x128b.warpx4", isa::TensorCopyShape::s32x128b}};
   for (const auto& [shape, copy] : kShapes) {
     if (name != fmt::format("tcgen05.cp.{}", shape) || !wanted(operand, "D")) continue;
     const isa::TensorCopyLayout layout{copy};
@@ -78,10 +84,16 @@ bool parse_type(std::string_view word, Mma& mma) {
   if (!type) return false;
   mma.a = *type;
   switch (*type) {
-    case T::f16: case T::bf16: mma.form.kind = isa::MmaKind::f16; return true;
+    case T::f16:
+    case T::bf16: mma.form.kind = isa::MmaKind::f16; return true;
     case T::tf32: mma.form.kind = isa::MmaKind::tf32; return true;
-    case T::s8: case T::u8: mma.form.kind = isa::MmaKind::i8; return true;
-    case T::e4m3: case T::e5m2: case T::e3m2: case T::e2m3: case T::e2m1: mma.form.kind = isa::MmaKind::f8f6f4; return true;
+    case T::s8:
+    case T::u8: mma.form.kind = isa::MmaKind::i8; return true;
+    case T::e4m3:
+    case T::e5m2:
+    case T::e3m2:
+    case T::e2m3:
+    case T::e2m1: mma.form.kind = isa::MmaKind::f8f6f4; return true;
     default: return false;
   }
 }
@@ -95,10 +107,14 @@ std::string check_mma(const Mma& mma, const LayoutOptions& options) {
   d.a = d.b = mma.a;
   d.m = mma.m, d.n = mma.n;
   const bool i8 = mma.form.kind == isa::MmaKind::i8;
-  d.d = i8 ? isa::Type::s32 : options.accumulator == "f16" && mma.form.kind != isa::MmaKind::tf32 && mma.a != isa::Type::bf16 ? isa::Type::f16 : isa::Type::f32;
-  if (isa::is_scaled(mma.form.kind)) d.scale = mma.form.kind == isa::MmaKind::mxf4nvf4 && mma.form.scale_vec == 4 ? isa::Type::ue4m3 : isa::Type::ue8m0;
+  d.d = i8                                                                                                ? isa::Type::s32
+        : options.accumulator == "f16" && mma.form.kind != isa::MmaKind::tf32 && mma.a != isa::Type::bf16 ? isa::Type::f16
+                                                                                                          : isa::Type::f32;
+  if (isa::is_scaled(mma.form.kind))
+    d.scale = mma.form.kind == isa::MmaKind::mxf4nvf4 && mma.form.scale_vec == 4 ? isa::Type::ue4m3 : isa::Type::ue8m0;
   if (mma.k != isa::tcgen05_k(mma.form.kind, mma.form.sparse))
-    return fmt::format("K is {}, expected {} for kind::{}{}", mma.k, isa::tcgen05_k(mma.form.kind, mma.form.sparse), name(mma.form.kind), mma.form.sparse ? " sparse" : "");
+    return fmt::format("K is {}, expected {} for kind::{}{}", mma.k, isa::tcgen05_k(mma.form.kind, mma.form.sparse), name(mma.form.kind),
+                       mma.form.sparse ? " sparse" : "");
   return isa::check_instruction_descriptor(mma.form, isa::encode_instruction_descriptor(mma.form.kind, d));
 }
 
@@ -134,9 +150,13 @@ Table tensor_table(std::string_view name, const char* operand, int rows, int col
 }
 
 class MmaTables {
-public:
+ public:
   MmaTables(std::string_view name, const Mma& mma, const LayoutOptions& options)
-      : name_(name), mma_(mma), options_(options), kind_(mma.form.kind), pair_(mma.form.cta_group == 2),
+      : name_(name),
+        mma_(mma),
+        options_(options),
+        kind_(mma.form.kind),
+        pair_(mma.form.cta_group == 2),
         path_(*isa::datapath_layout(mma.m, mma.form.cta_group, mma.form.sparse, mma.form.weight_stationary), mma.n, 0) {}
 
   Table d() const {
@@ -147,7 +167,8 @@ public:
         const isa::DatapathHome h = path_.home(row, n);
         t.add({0, row, n}, tensor_home(h.cta, pair_, h.lane, h.column, 0, bits));
       }
-    t.notes.push_back(fmt::format("data path layout {}: {} columns of Tensor Memory from D's address on{}", static_cast<char>('A' + static_cast<int>(path_.layout())), path_.columns(),
+    t.notes.push_back(fmt::format("data path layout {}: {} columns of Tensor Memory from D's address on{}",
+                                  static_cast<char>('A' + static_cast<int>(path_.layout())), path_.columns(),
                                   isa::is_half_datapath(path_.layout()) ? "; the address may also start at lane 16" : ""));
     t.notes.push_back("warp w reads lanes 32 (w % 4) to 32 (w % 4) + 31 with tcgen05.ld");
     return t;
@@ -211,14 +232,15 @@ public:
     return t;
   }
 
-private:
+ private:
   /// Elements of 6 and 4 bits fill pieces of 16 elements in 16 bytes from their start; the rest of a piece is padding.
   Table narrow(const Table& t) const {
     const int bits = isa::bits(mma_.a);
     if (bits >= 8 || isa::is_packed_e2m1(kind_)) return t;
     Table out(t.instruction, t.operand, t.rows(), t.cols());
     out.place = t.place, out.element_bits = bits, out.notes = t.notes;
-    out.notes.push_back(fmt::format("16 elements of {} bits at the start of each 16 bytes, then padding (as TMA writes b6x16_p32 and b4x16_p64)", bits));
+    out.notes.push_back(
+        fmt::format("16 elements of {} bits at the start of each 16 bytes, then padding (as TMA writes b6x16_p32 and b4x16_p64)", bits));
     for (int row = 0; row < t.rows(); ++row)
       for (int col = 0; col < t.cols(); ++col)
         for (const Home& h : t.homes({0, row, col})) {
@@ -238,7 +260,7 @@ private:
   isa::Datapath path_;
 };
 
-} // namespace
+}  // namespace
 
 std::vector<Table> tensor_access_tables(std::string_view name, const std::string& operand, const LayoutOptions& options, std::string& error) {
   if (name.starts_with("tcgen05.cp.")) return copy_tables(name, operand);
@@ -288,4 +310,4 @@ std::vector<Table> tcgen05_mma_tables(std::string_view name, const std::string& 
   return out;
 }
 
-} // namespace tcsim::layout
+}  // namespace tcsim::layout

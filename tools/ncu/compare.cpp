@@ -58,7 +58,8 @@ Comparison compare(const sim::Metrics& ours, const Kernel& theirs) {
   }
   for (const auto& [metric, value] : theirs.metrics)
     if (!ours.count(metric)) out.only_theirs.push_back(metric);
-  std::stable_sort(out.differences.begin(), out.differences.end(), [](const Difference& a, const Difference& b) { return a.distance() > b.distance(); });
+  std::stable_sort(out.differences.begin(), out.differences.end(),
+                   [](const Difference& a, const Difference& b) { return a.distance() > b.distance(); });
   return out;
 }
 
@@ -69,7 +70,8 @@ std::string write_text(const Comparison& c, size_t most) {
   const size_t shown = most == 0 ? c.differences.size() : std::min(most, c.differences.size());
   for (size_t i = 0; i < shown; ++i) {
     const Difference& d = c.differences[i];
-    const std::string line = fmt::format("{:<{}}  {:>14}  {:>14}  {:>10}  {}", d.metric, wide, short_number(d.ours), short_number(d.theirs), relative_text(d), d.unit);
+    const std::string line =
+        fmt::format("{:<{}}  {:>14}  {:>14}  {:>10}  {}", d.metric, wide, short_number(d.ours), short_number(d.theirs), relative_text(d), d.unit);
     out += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
   }
   if (shown < c.differences.size()) out += fmt::format("... and {} smaller differences (--top 0 lists all)\n", c.differences.size() - shown);
@@ -79,7 +81,9 @@ std::string write_text(const Comparison& c, size_t most) {
 
 std::string write_csv(const Comparison& c) {
   std::string out = "metric,unit,tcsim,ncu,relative_difference\n";
-  for (const Difference& d : c.differences) out += fmt::format("{},{},{:.10g},{:.10g},{}\n", d.metric, d.unit, d.ours, d.theirs, std::isfinite(d.relative()) ? fmt::format("{:.6g}", d.relative()) : "");
+  for (const Difference& d : c.differences)
+    out += fmt::format("{},{},{:.10g},{:.10g},{}\n", d.metric, d.unit, d.ours, d.theirs,
+                       std::isfinite(d.relative()) ? fmt::format("{:.6g}", d.relative()) : "");
   for (const std::string& metric : c.only_ours) out += metric + ",,,,only tcsim\n";
   for (const std::string& metric : c.only_theirs) out += fmt::format("\"{}\",,,,only ncu\n", metric);
   return out;
@@ -88,7 +92,11 @@ std::string write_csv(const Comparison& c) {
 std::string write_json(const Comparison& c) {
   Json out = {{"differences", Json::array()}, {"only_tcsim", c.only_ours}, {"only_ncu", c.only_theirs}};
   for (const Difference& d : c.differences)
-    out["differences"].push_back({{"metric", d.metric}, {"unit", d.unit}, {"tcsim", d.ours}, {"ncu", d.theirs}, {"relative_difference", std::isfinite(d.relative()) ? Json(d.relative()) : Json(nullptr)}});
+    out["differences"].push_back({{"metric", d.metric},
+                                  {"unit", d.unit},
+                                  {"tcsim", d.ours},
+                                  {"ncu", d.theirs},
+                                  {"relative_difference", std::isfinite(d.relative()) ? Json(d.relative()) : Json(nullptr)}});
   return out.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

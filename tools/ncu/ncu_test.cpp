@@ -19,7 +19,8 @@ const std::string kRaw = R"page(==PROF== Connected to process 1
 )page";
 
 // The details page: one row a metric, a rule without a metric.
-const std::string kDetails = R"page("ID","Process ID","Process Name","Host Name","Kernel Name","Context","Stream","Block Size","Grid Size","Device","CC","Section Name","Metric Name","Metric Unit","Metric Value","Rule Name","Rule Type","Rule Description"
+const std::string kDetails =
+    R"page("ID","Process ID","Process Name","Host Name","Kernel Name","Context","Stream","Block Size","Grid Size","Device","CC","Section Name","Metric Name","Metric Unit","Metric Value","Rule Name","Rule Type","Rule Description"
 "0","7","python","127.0.0.1","gemm","1","7","(128, 1, 1)","(64, 1, 1)","0","9.0","GPU Speed Of Light Throughput","Elapsed Cycles","cycle","20,000","","",""
 "0","7","python","127.0.0.1","gemm","1","7","(128, 1, 1)","(64, 1, 1)","0","9.0","GPU Speed Of Light Throughput","Memory Throughput","%","41.5","","",""
 "0","7","python","127.0.0.1","gemm","1","7","(128, 1, 1)","(64, 1, 1)","0","9.0","","","","","Bottleneck","OPT","low, very low"
@@ -66,7 +67,10 @@ TEST(Page, Units) {
 }
 
 TEST(Page, WrongFiles) {
-  for (const auto& [text, place] : {std::pair{"", ":1:1: error"}, {"a,b\n1,2\n", ":1:1: error"}, {"\"ID\",\"Kernel Name\",\"a__b\"\n\"\",\"\",\"inst\"\n\"0\",\"k\"\n", ":3: error: 2 fields, the header has 3"}}) {
+  for (const auto& [text, place] :
+       {std::pair{"", ":1:1: error"},
+        {"a,b\n1,2\n", ":1:1: error"},
+        {"\"ID\",\"Kernel Name\",\"a__b\"\n\"\",\"\",\"inst\"\n\"0\",\"k\"\n", ":3: error: 2 fields, the header has 3"}}) {
     Diagnostics diags;
     EXPECT_TRUE(parse_page("p.csv", text, diags).empty());
     ASSERT_TRUE(diags.has_errors()) << text;
@@ -78,7 +82,8 @@ TEST(Page, WrongFiles) {
 TEST(Compare, LargestFirstInOurUnits) {
   Diagnostics diags;
   const auto kernels = parse_page("raw.csv", kRaw, diags);
-  const Comparison c = compare({{"sm__cycles_elapsed.max", 25000}, {"gpu__time_duration.sum", 12500}, {"lts__t_sectors.sum", 4}, {"sim__own", 1}}, kernels[0]);
+  const Comparison c =
+      compare({{"sm__cycles_elapsed.max", 25000}, {"gpu__time_duration.sum", 12500}, {"lts__t_sectors.sum", 4}, {"sim__own", 1}}, kernels[0]);
   ASSERT_EQ(c.differences.size(), 3u);
   EXPECT_EQ(c.differences[0].metric, "lts__t_sectors.sum");
   EXPECT_TRUE(std::isinf(c.differences[0].relative()));

@@ -94,13 +94,15 @@ std::optional<double> number(std::string text) {
 }
 
 class Reader {
-public:
+ public:
   Reader(const std::string& path, const compare::CsvTable& table, Diagnostics& diags) : path_(path), table_(table), diags_(diags) {}
 
   std::vector<Kernel> read() {
     const bool details = column("Metric Name") >= 0;
     if (column("Kernel Name") < 0 || (details && column("Metric Value") < 0)) {
-      diags_.error("syntax", {path_, 1, 1}, "this is no CSV of ncu: expected columns ID, Kernel Name and metrics (--page raw --csv), or Metric Name and Metric Value (--page details --csv)");
+      diags_.error("syntax", {path_, 1, 1},
+                   "this is no CSV of ncu: expected columns ID, Kernel Name and metrics (--page raw --csv), or Metric Name and Metric Value (--page "
+                   "details --csv)");
       return {};
     }
     if (details) read_details();
@@ -108,7 +110,7 @@ public:
     return std::move(kernels_);
   }
 
-private:
+ private:
   int column(std::string_view name) const {
     const auto at = std::find(table_.header.begin(), table_.header.end(), name);
     return at == table_.header.end() ? -1 : static_cast<int>(at - table_.header.begin());
@@ -118,7 +120,9 @@ private:
     return at < 0 ? "" : table_.rows[row][static_cast<size_t>(at)];
   }
   Place place(size_t row) const { return {path_, table_.lines[row], 0}; }
-  Kernel kernel(size_t row) const { return {cell(row, "ID"), cell(row, "Kernel Name"), cell(row, "Block Size"), cell(row, "Grid Size"), {}, place(row)}; }
+  Kernel kernel(size_t row) const {
+    return {cell(row, "ID"), cell(row, "Kernel Name"), cell(row, "Block Size"), cell(row, "Grid Size"), {}, place(row)};
+  }
 
   void read_raw() {
     // The units' row names no kernel.
@@ -153,7 +157,8 @@ private:
 
 /// One part of a unit, "Kbyte" or "nsecond": how many base units.
 double part_scale(std::string_view part) {
-  constexpr std::pair<std::string_view, double> kTimes[] = {{"s", 1}, {"second", 1}, {"ms", 1e-3}, {"msecond", 1e-3}, {"us", 1e-6}, {"usecond", 1e-6}, {"ns", 1e-9}, {"nsecond", 1e-9}};
+  constexpr std::pair<std::string_view, double> kTimes[] = {{"s", 1},     {"second", 1},     {"ms", 1e-3}, {"msecond", 1e-3},
+                                                            {"us", 1e-6}, {"usecond", 1e-6}, {"ns", 1e-9}, {"nsecond", 1e-9}};
   for (const auto& [name, scale] : kTimes)
     if (part == name) return scale;
   constexpr std::pair<char, double> kPrefixes[] = {{'K', 1e3}, {'M', 1e6}, {'G', 1e9}, {'T', 1e12}};

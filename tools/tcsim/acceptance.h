@@ -25,9 +25,9 @@ inline std::string errors_of(const Diagnostics& diags) {
 }
 
 /// Fails the test when anything is wrong but the comparison itself.
-inline FunctionalRun run_functional(const std::string& ptx_path, const std::string& ptx,
-                                    const std::string& launch_path, const std::string& launch_text,
-                                    isa::AsyncOrder order, uint64_t seed = 1) {
+inline FunctionalRun run_functional(const std::string& ptx_path, const std::string& ptx, const std::string& launch_path,
+                                    const std::string& launch_text, isa::AsyncOrder order, uint64_t seed = 1,
+                                    const wl::Tolerance& tolerance = wl::kAcceptance) {
   FunctionalRun out;
   Diagnostics diags;
   const auto module = isa::load_module(ptx_path, ptx, diags);
@@ -40,9 +40,8 @@ inline FunctionalRun run_functional(const std::string& ptx_path, const std::stri
   isa::InterpreterOptions options;
   options.order = order;
   options.seed = seed;
-  for (const launch::BoundLaunch& bound : work.launches)
-    isa::interpret(*module, *bound.kernel, bound.info, work.memory, options, diags);
-  const auto comparison = launch::compare(*file, 1, work, wl::kAcceptance, diags);
+  for (const launch::BoundLaunch& bound : work.launches) isa::interpret(*module, *bound.kernel, bound.info, work.memory, options, diags);
+  const auto comparison = launch::compare(*file, 1, work, tolerance, diags);
   EXPECT_TRUE(diags.all().empty()) << errors_of(diags);
   if (!comparison) return out;
   out.comparison = *comparison;
@@ -52,4 +51,4 @@ inline FunctionalRun run_functional(const std::string& ptx_path, const std::stri
   return out;
 }
 
-} // namespace tcsim::tool
+}  // namespace tcsim::tool

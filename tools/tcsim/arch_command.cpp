@@ -1,7 +1,7 @@
 // tcsim arch list | show NAME | diff A B
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <unistd.h>
+#include <CLI/CLI.hpp>
 
 #include <memory>
 
@@ -33,17 +33,15 @@ int run(const ArchCommand& command) {
     return kSuccess;
   }
   if (command.show->parsed()) {
-    if (const auto machine = cfg::load_machine(command.name, {}, diags))
-      fmt::print("{}", cfg::show_machine(*machine, options));
+    if (const auto machine = cfg::load_machine(command.name, {}, diags)) fmt::print("{}", cfg::show_machine(*machine, options));
     return finish(diags);
   }
-  const auto first = cfg::load_machine(command.first, {}, diags),
-             second = cfg::load_machine(command.second, {}, diags);
+  const auto first = cfg::load_machine(command.first, {}, diags), second = cfg::load_machine(command.second, {}, diags);
   if (first && second) fmt::print("{}", cfg::diff_machines(*first, *second, options));
   return finish(diags);
 }
 
-} // namespace
+}  // namespace
 
 Action add_arch(CLI::App& app) {
   auto command = std::make_shared<ArchCommand>();
@@ -59,4 +57,4 @@ Action add_arch(CLI::App& app) {
   return [command](const Invocation&) { return run(*command); };
 }
 
-} // namespace tcsim::tool
+}  // namespace tcsim::tool

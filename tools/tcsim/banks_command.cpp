@@ -1,6 +1,6 @@
 // tcsim banks: wavefronts and conflicts of one shared-memory access, and what removes them. tcsim swizzle: one swizzle drawn.
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 #include <algorithm>
 #include <memory>
@@ -41,19 +41,24 @@ void read_addresses(const std::string& path, std::vector<uint32_t>& out, Diagnos
 }
 
 std::string text_of(const BanksCommand& c, const layout::AccessPattern& p, const layout::BankStudy& s) {
-  std::string out = fmt::format("{}{}: {} wavefronts, ideal {}, conflicts {}\n", c.access, p.swizzle.bits ? fmt::format(", {}", layout::describe(p.swizzle, p.element_bytes)) : "",
-                                s.now.total, s.now.ideal, s.now.conflicts());
+  std::string out = fmt::format("{}{}: {} wavefronts, ideal {}, conflicts {}\n", c.access,
+                                p.swizzle.bits ? fmt::format(", {}", layout::describe(p.swizzle, p.element_bytes)) : "", s.now.total, s.now.ideal,
+                                s.now.conflicts());
   for (const layout::BankMeeting& m : s.meetings)
     out += fmt::format("  bank {:>2}: {}-way, lanes {} in different words\n", m.bank, m.lanes.size(), fmt::join(m.lanes, ", "));
   if (s.now.conflicts() == 0)
-    out += "The addresses are clean. A hardware counter above zero then shows arbitration with other accesses; the counters that go by addresses are\n"
-           "smsp__sass_l1tex_data_bank_conflicts_pipe_lsu_mem_shared_op_{ldsm,stsm,ldgsts,st}.\n";
+    out +=
+        "The addresses are clean. A hardware counter above zero then shows arbitration with other accesses; the counters that go by addresses are\n"
+        "smsp__sass_l1tex_data_bank_conflicts_pipe_lsu_mem_shared_op_{ldsm,stsm,ldgsts,st}.\n";
   else if (s.proposals.empty()) out += "No swizzle or padding of up to 128 bytes removes all conflicts.\n";
   for (const layout::Proposal& proposal : s.proposals)
-    out += fmt::format("Without conflicts: {}\n  -> {} wavefronts, ideal {}, conflicts {}\n", proposal.text, proposal.after.total, proposal.after.ideal, proposal.after.conflicts());
+    out += fmt::format("Without conflicts: {}\n  -> {} wavefronts, ideal {}, conflicts {}\n", proposal.text, proposal.after.total,
+                       proposal.after.ideal, proposal.after.conflicts());
   uint32_t more = 0;
   for (const layout::BankMeeting& m : s.meetings) more = std::max(more, m.others);
-  if (more > 0) out += fmt::format("Each line names the worst bank of the lanes that are served together; up to {} more bank{} of theirs ha{} conflicts too.\n", more, more == 1 ? "" : "s", more == 1 ? "s" : "ve");
+  if (more > 0)
+    out += fmt::format("Each line names the worst bank of the lanes that are served together; up to {} more bank{} of theirs ha{} conflicts too.\n",
+                       more, more == 1 ? "" : "s", more == 1 ? "s" : "ve");
   return out;
 }
 
@@ -62,8 +67,15 @@ std::string json_of(const BanksCommand& c, const layout::AccessPattern& p, const
   for (const auto& m : s.meetings) meetings.push_back({{"bank", m.bank}, {"lanes", m.lanes}, {"more_banks", m.others}});
   for (const auto& x : s.proposals)
     proposals.push_back({{"change", x.text}, {"wavefronts", x.after.total}, {"wavefronts_ideal", x.after.ideal}, {"conflicts", x.after.conflicts()}});
-  return Json{{"access", c.access}, {"swizzle", layout::describe(p.swizzle, p.element_bytes)}, {"wavefronts", s.now.total}, {"wavefronts_ideal", s.now.ideal},
-              {"conflicts", s.now.conflicts()}, {"banks", meetings}, {"proposals", proposals}}.dump(2) + "\n";
+  return Json{{"access", c.access},
+              {"swizzle", layout::describe(p.swizzle, p.element_bytes)},
+              {"wavefronts", s.now.total},
+              {"wavefronts_ideal", s.now.ideal},
+              {"conflicts", s.now.conflicts()},
+              {"banks", meetings},
+              {"proposals", proposals}}
+             .dump(2) +
+         "\n";
 }
 
 int run_banks(const BanksCommand& c) {
@@ -107,8 +119,9 @@ layout::Table swizzle_table(const SwizzleCommand& c, const isa::Swizzle& s) {
       layout::Home home = layout::shared_home(static_cast<uint32_t>(s(static_cast<uint64_t>(r * row + piece * unit))), 0, 8 * unit);
       t.add({0, r, piece}, home);
     }
-  t.notes = {layout::describe(s, c.element_bytes), fmt::format("XORs address bits {} to {} into bits {} to {}: moves units of {} B, repeats after {} B (the alignment that a tile needs)", s.base + s.shift,
-                                                               s.base + s.shift + s.bits - 1, s.base, s.base + s.bits - 1, unit, repeat)};
+  t.notes = {layout::describe(s, c.element_bytes),
+             fmt::format("XORs address bits {} to {} into bits {} to {}: moves units of {} B, repeats after {} B (the alignment that a tile needs)",
+                         s.base + s.shift, s.base + s.shift + s.bits - 1, s.base, s.base + s.bits - 1, unit, repeat)};
   if (s.bits == 0) t.notes = {"no swizzle"};
   return t;
 }
@@ -135,7 +148,9 @@ std::string drawn(const layout::Table& t, const SwizzleCommand& c, const isa::Sw
   for (int r = 0; r < t.rows(); ++r) {
     std::vector<std::string> at(static_cast<size_t>(t.cols()), "?");
     for (const auto& f : t.find({}))
-      if (f.home.shared / row == r) at[static_cast<size_t>(f.home.shared % row / unit)] = f.element.row == r ? std::to_string(f.element.col) : fmt::format("{}:{}", f.element.row, f.element.col);
+      if (f.home.shared / row == r)
+        at[static_cast<size_t>(f.home.shared % row / unit)] =
+            f.element.row == r ? std::to_string(f.element.col) : fmt::format("{}:{}", f.element.row, f.element.col);
     out += fmt::format("{:>4} |", r);
     for (const std::string& a : at) out += fmt::format("{:>4}", a);
     out += s.bits ? "\n" : fmt::format("  | {:>2}\n", bank_of(static_cast<uint64_t>(r * row)));
@@ -154,24 +169,31 @@ int run_swizzle(const SwizzleCommand& c) {
   if (!s) return diags.error("swizzle", {}, error), finish(diags);
   const int unit = 1 << s->base;
   if (c.row % unit != 0) return usage_error(fmt::format("--row-bytes {}, expected a multiple of the {} B that {} moves", c.row, unit, c.pattern));
-  if (!c.address.empty() && c.address.find_first_not_of("0123456789abcdefABCDEFx") != std::string::npos) return usage_error("--address takes a byte address");
+  if (!c.address.empty() && c.address.find_first_not_of("0123456789abcdefABCDEFx") != std::string::npos)
+    return usage_error("--address takes a byte address");
   const layout::Table t = swizzle_table(c, *s);
-  write_file(c.output, c.format == "ascii" && c.by == "matrix" ? drawn(t, c, *s) : layout::render({t}, *layout::format_named(c.format), c.by != "matrix"), diags);
+  write_file(c.output,
+             c.format == "ascii" && c.by == "matrix" ? drawn(t, c, *s) : layout::render({t}, *layout::format_named(c.format), c.by != "matrix"),
+             diags);
   return finish(diags);
 }
 
-} // namespace
+}  // namespace
 
 Action add_banks(CLI::App& app) {
   auto c = std::make_shared<BanksCommand>();
   app.add_option("--access", c->access, "ld.shared.b128, st.shared.v4.f32, ldmatrix.x4[.trans], stmatrix.x2, ... (default ld.shared.b32)");
   app.add_option("--stride-bytes", c->stride, "loads and stores: lane l accesses l * STRIDE (default: its own bytes)")->check(CLI::Range(0, 1 << 20));
-  app.add_option("--row-bytes", c->row, "ldmatrix and stmatrix: lane l gives row l % 16, piece l / 16 of 16 bytes; loads and stores: see --lanes-per-row")->check(CLI::Range(1, 1 << 20));
-  app.add_option("--lanes-per-row", c->lanes_per_row, "loads and stores with --row-bytes: neighbours in one row (default 1)")->check(CLI::Range(1, 32));
+  app.add_option("--row-bytes", c->row,
+                 "ldmatrix and stmatrix: lane l gives row l % 16, piece l / 16 of 16 bytes; loads and stores: see --lanes-per-row")
+      ->check(CLI::Range(1, 1 << 20));
+  app.add_option("--lanes-per-row", c->lanes_per_row, "loads and stores with --row-bytes: neighbours in one row (default 1)")
+      ->check(CLI::Range(1, 32));
   app.add_option("--addresses", c->addresses, "a file with 32 byte offsets, one a line");
   app.add_option("--offset-bytes", c->offset, "of the first byte")->check(CLI::Range(0, 1 << 20));
   app.add_option("--swizzle", c->swizzle, "none, 32B, 64B, 128B, or CuTe's B,M,S on elements");
-  app.add_option("--element-bytes", c->element_bytes, "unit of B,M,S (default: the access's type; ldmatrix 2)")->check(CLI::IsMember({1, 2, 4, 8, 16}));
+  app.add_option("--element-bytes", c->element_bytes, "unit of B,M,S (default: the access's type; ldmatrix 2)")
+      ->check(CLI::IsMember({1, 2, 4, 8, 16}));
   app.add_option("--arch", c->arch, "banks of this machine (default 32 of 4 bytes)");
   app.add_option("--format", c->format)->check(CLI::IsMember({"ascii", "json"}));
   app.add_option("-o,--output", c->output, "a file instead of the terminal");
@@ -191,4 +213,4 @@ Action add_swizzle(CLI::App& app) {
   return [c](const Invocation&) { return run_swizzle(*c); };
 }
 
-} // namespace tcsim::tool
+}  // namespace tcsim::tool

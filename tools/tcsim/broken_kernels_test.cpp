@@ -68,16 +68,21 @@ std::vector<Expected> table() {
   // expect_tx counts A's 128 x 64 x 2 B = 16384 B, A and B bring 32768 B.
   const Diagnosis fewer{"tma-byte-mismatch", "mbarrier.arrive.expect_tx", "full_bar[0]: expected 16384 B"};
   const Diagnosis early{"tma-byte-mismatch", kLoad, "phase 0 ends after the 16384 bytes that it expected, while 16384 bytes"};
-  const Diagnosis more{"tma-byte-mismatch", "mbarrier.arrive.expect_tx", "full_bar[0]: expected 32896 B, delivered 32768 B, phase 0 never completes: expect_tx counts 128 B"};
+  const Diagnosis more{"tma-byte-mismatch", "mbarrier.arrive.expect_tx",
+                       "full_bar[0]: expected 32896 B, delivered 32768 B, phase 0 never completes: expect_tx counts 128 B"};
   // 16 rows x 2 pieces of a wgmma of K = 16: rows with row % 8 == 0 keep their places, 2 of 16, so 28 of 32 pieces differ (87.5 %).
-  const Diagnosis swizzle{"swizzle-mismatch", "wgmma.mma_async", "TMA wrote SWIZZLE_NONE, the descriptor reads SWIZZLE_128B: first differing element row 1, byte 0; 28 of 32 pieces of 16 bytes (87.5 %)"};
+  const Diagnosis swizzle{
+      "swizzle-mismatch", "wgmma.mma_async",
+      "TMA wrote SWIZZLE_NONE, the descriptor reads SWIZZLE_128B: first differing element row 1, byte 0; 28 of 32 pieces of 16 bytes (87.5 %)"};
   const Diagnosis descriptor{"swizzle-mismatch", "wgmma.mma_async", "is 128 bytes past a multiple of 1024"};
   const Diagnosis tile{"swizzle-mismatch", kLoad, "destination tile at offset 1152 starts 128 bytes past a multiple of 1024"};
   const Diagnosis missing{"barrier-misuse", "mbarrier.arrive.expect_tx", "the mbarrier full_bar[1] (offset 8) of shared memory is not initialised"};
-  const Diagnosis again{"barrier-misuse", "mbarrier.init", "full_bar[1] (offset 8) that is in use (phase 0, 0 of 1 arrivals and 32768 bytes missing)"};
+  const Diagnosis again{"barrier-misuse", "mbarrier.init",
+                        "full_bar[1] (offset 8) that is in use (phase 0, 0 of 1 arrivals and 32768 bytes missing)"};
   const Diagnosis released{"overwrite-in-flight", kLoad, "which no wgmma.wait_group has waited for, reads: they were released too early"};
   const Diagnosis registers{"wgmma-register-hazard", "cvt.rn.f16x2.f32", "an accumulator of 'wgmma.mma_async"};
-  const Diagnosis unsynchronised{"barrier-misuse", "mbarrier.try_wait", "warp 0 initialised it and has not arrived at a barrier since, so that warp 4 cannot know of it"};
+  const Diagnosis unsynchronised{"barrier-misuse", "mbarrier.try_wait",
+                                 "warp 0 initialised it and has not arrived at a barrier since, so that warp 4 cannot know of it"};
   return {
       {Fault::no_full_wait, "no_full_wait", {unwritten}, {unwritten, {"missing-wait", "wgmma.mma_async", "still in flight, will write"}}},
       {Fault::no_empty_wait, "no_empty_wait", {unread}, {ahead}},
@@ -129,7 +134,8 @@ TEST(BrokenKernels, OtherStylesToo) {
 
 /// What was not fenced is not what a late reader sees: C differs from the whole kernel's.
 TEST(BrokenKernels, LateReadersSeeOldBytesWithoutTheFence) {
-  HopperCase whole(hopper_config("hopper-ws")), eager(hopper_config("hopper-ws", Fault::no_store_fence)), late(hopper_config("hopper-ws", Fault::no_store_fence));
+  HopperCase whole(hopper_config("hopper-ws")), eager(hopper_config("hopper-ws", Fault::no_store_fence)),
+      late(hopper_config("hopper-ws", Fault::no_store_fence));
   whole.interpret(Order::eager);
   eager.interpret(Order::eager);
   late.interpret(Order::late);
@@ -142,9 +148,10 @@ TEST(BrokenKernels, DeadlockSaysWhoShouldHaveCome) {
   HopperCase c(hopper_config("hopper-ws", Fault::no_empty_arrive));
   c.interpret(Order::late);
   const std::string text = text_of(c.diags);
-  for (const char* words : {"warps 4-11: k.ptx:", "waits for phase 1 of full_bar[0] (parity 1) to end; it is in phase 1: 1 of 1 arrivals and 0 bytes are missing",
-                            "waits for phase 0 of empty_bar[0] (parity 0) to end; it is in phase 0: 8 of 8 arrivals and 0 bytes are missing",
-                            "empty_bar[0] was initialised at k.ptx:", "missing, but there in phase 0: warp 0 k.ptx:", "1 arrival, expects 32768 bytes"})
+  for (const char* words :
+       {"warps 4-11: k.ptx:", "waits for phase 1 of full_bar[0] (parity 1) to end; it is in phase 1: 1 of 1 arrivals and 0 bytes are missing",
+        "waits for phase 0 of empty_bar[0] (parity 0) to end; it is in phase 0: 8 of 8 arrivals and 0 bytes are missing",
+        "empty_bar[0] was initialised at k.ptx:", "missing, but there in phase 0: warp 0 k.ptx:", "1 arrival, expects 32768 bytes"})
     EXPECT_NE(text.find(words), std::string::npos) << words << "\nin\n" << text;
 }
 

@@ -40,8 +40,8 @@ TEST(BrokenKernelsTiming, EachGetsItsDiagnosis) {
   constexpr sim::Mode timing = sim::Mode::timing, full = sim::Mode::full;
   constexpr const char* kLoad = "cp.async.bulk.tensor.2d.shared::cluster";
   const Expected table[] = {
-      {Fault::no_full_wait, timing, "missing-wait", "wgmma.mma_async"},            // the first load takes longer than the way to the first wgmma
-      {Fault::no_empty_wait, timing, "barrier-misuse", "arrive.expect_tx"},        // the third load comes while the first is on its way
+      {Fault::no_full_wait, timing, "missing-wait", "wgmma.mma_async"},      // the first load takes longer than the way to the first wgmma
+      {Fault::no_empty_wait, timing, "barrier-misuse", "arrive.expect_tx"},  // the third load comes while the first is on its way
       {Fault::no_store_fence, timing, "missing-proxy-fence", "cp.async.bulk.tensor.2d.global"},
       {Fault::no_empty_arrive, timing, "deadlock", "mbarrier.try_wait"},
       {Fault::short_expect_tx, timing, "tma-byte-mismatch", kLoad},
@@ -51,13 +51,15 @@ TEST(BrokenKernelsTiming, EachGetsItsDiagnosis) {
       {Fault::missing_init, timing, "barrier-misuse", "arrive.expect_tx"},
       {Fault::reinit_in_use, timing, "barrier-misuse", "mbarrier.init"},
       {Fault::early_release, timing, "overwrite-in-flight", kLoad},
-      {Fault::no_wgmma_wait, full, "wgmma-register-hazard", "cvt.rn.f16x2.f32"},   // timing mode does not run what reads accumulators
-      {Fault::no_init_sync, timing, "barrier-misuse", "mbarrier."},                // consumers come first, or before a barrier
+      {Fault::no_wgmma_wait, full, "wgmma-register-hazard", "cvt.rn.f16x2.f32"},  // timing mode does not run what reads accumulators
+      {Fault::no_init_sync, timing, "barrier-misuse", "mbarrier."},               // consumers come first, or before a barrier
   };
   for (const Expected& e : table) {
     HopperCase c(hopper_config("hopper-ws", e.fault));
     simulate(c, e.mode);
-    EXPECT_TRUE(has(c, e.kind, e.line)) << "fault " << static_cast<int>(e.fault) << ": expected " << e.kind << " at " << e.line << ", but the run said\n" << text_of(c.diags);
+    EXPECT_TRUE(has(c, e.kind, e.line)) << "fault " << static_cast<int>(e.fault) << ": expected " << e.kind << " at " << e.line
+                                        << ", but the run said\n"
+                                        << text_of(c.diags);
   }
 }
 

@@ -12,18 +12,11 @@ class App;
 namespace tcsim::tool {
 
 /// Exit codes of the contract.
-enum ExitCode : int {
-  kSuccess = 0,
-  kBadInput = 1,
-  kUsage = 2,
-  kKernelFailed = 3,
-  kCheckFailed = 4,
-  kInternal = 70
-};
+enum ExitCode : int { kSuccess = 0, kBadInput = 1, kUsage = 2, kKernelFailed = 3, kCheckFailed = 4, kInternal = 70 };
 
 /// What a sub-command gets beside its own options.
 struct Invocation {
-  std::vector<std::string> command; // argv, for reports
+  std::vector<std::string> command;  // argv, for reports
 };
 
 using Action = std::function<int(const Invocation&)>;
@@ -48,4 +41,4 @@ int not_in_this_release(const std::string& what);
 /// Prints "tcsim: error: TEXT" and returns kUsage.
 int usage_error(const std::string& text);
 
-} // namespace tcsim::tool
+}  // namespace tcsim::tool

@@ -1,6 +1,6 @@
 // tcsim compare REPORT.json NCU.csv: metric by metric, the largest differences first.
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 #include <algorithm>
 #include <memory>
@@ -61,11 +61,15 @@ const ncu::Kernel* choose(const CompareCommand& command, const std::vector<ncu::
   }
   if (found.empty()) {
     std::string names;
-    for (size_t i = 0; i < std::min<size_t>(kernels.size(), 10); ++i) names += fmt::format("{}{} (id {})", i == 0 ? "" : ", ", kernels[i].name, kernels[i].id);
-    diags.error("syntax", {command.page, 0, 0}, fmt::format("no {} in the page; it has {}", command.id.empty() ? "kernel '" + wanted + "'" : "id '" + command.id + "'", names));
+    for (size_t i = 0; i < std::min<size_t>(kernels.size(), 10); ++i)
+      names += fmt::format("{}{} (id {})", i == 0 ? "" : ", ", kernels[i].name, kernels[i].id);
+    diags.error("syntax", {command.page, 0, 0},
+                fmt::format("no {} in the page; it has {}", command.id.empty() ? "kernel '" + wanted + "'" : "id '" + command.id + "'", names));
     return nullptr;
   }
-  if (found.size() > 1) diags.warning("syntax", found[0]->place, fmt::format("{} launches of '{}': the first is taken, --id chooses another", found.size(), found[0]->name));
+  if (found.size() > 1)
+    diags.warning("syntax", found[0]->place,
+                  fmt::format("{} launches of '{}': the first is taken, --id chooses another", found.size(), found[0]->name));
   return found[0];
 }
 
@@ -75,7 +79,8 @@ void check_shape(const char* what, const std::string& theirs, const Json& ours, 
   std::string digits = theirs;
   std::erase_if(digits, [](char c) { return c == '(' || c == ')' || c == ' '; });
   const std::string want = fmt::format("{},{},{}", ours[0].dump(), ours[1].dump(), ours[2].dump());
-  if (digits != want) diags.warning("launch-mismatch", place, fmt::format("{} {} in the page, ({}) in the report: another launch?", what, theirs, want));
+  if (digits != want)
+    diags.warning("launch-mismatch", place, fmt::format("{} {} in the page, ({}) in the report: another launch?", what, theirs, want));
 }
 
 sim::Metrics metrics_of(const Json& report) {
@@ -101,7 +106,9 @@ int run(const CompareCommand& command) {
     const ncu::Comparison comparison = ncu::compare(metrics_of(*report), *kernel);
     if (!command.csv.empty()) write_file(command.csv, ncu::write_csv(comparison), diags);
     if (!command.json.empty()) write_file(command.json, ncu::write_json(comparison), diags);
-    if (command.csv != "-" && command.json != "-") fmt::print("{} in {} against {} (id {}) in {}\n{}", simulated, command.report, kernel->name, kernel->id, command.page, ncu::write_text(comparison, command.top));
+    if (command.csv != "-" && command.json != "-")
+      fmt::print("{} in {} against {} (id {}) in {}\n{}", simulated, command.report, kernel->name, kernel->id, command.page,
+                 ncu::write_text(comparison, command.top));
     if (comparison.differences.empty()) diags.error("syntax", {command.page, 0, 0}, "no metric is in both");
   }
   std::fflush(stdout);

@@ -12,7 +12,7 @@ namespace {
 using testing::HasSubstr;
 
 class Compare : public testing::Test {
-protected:
+ protected:
   Outcome run(const std::string& arguments) { return box_.run("compare " + arguments); }
   Sandbox box_;
 };
@@ -36,12 +36,14 @@ TEST_F(Compare, OwnPageIsEqual) {
   EXPECT_THAT(box_.read("d.json"), HasSubstr("\"only_ncu\": []"));
 }
 
-const char* kReport = R"({"kernel": "gemm", "launch": {"grid": [8, 1, 1], "block": [128, 1, 1]}, "metrics": {"sm__cycles_elapsed.max": 1500, "smsp__inst_executed.sum": 10}})";
-const char* kPage = "\"ID\",\"Kernel Name\",\"Block Size\",\"Grid Size\",\"sm__cycles_elapsed.max\",\"smsp__inst_executed.sum\",\"dram__cycles_active.avg\"\n"
-                    "\"\",\"\",\"\",\"\",\"cycle\",\"Kinst\",\"cycle\"\n"
-                    "\"0\",\"other\",\"(128, 1, 1)\",\"(8, 1, 1)\",\"7\",\"7\",\"7\"\n"
-                    "\"1\",\"void gemm(float*)\",\"(128, 1, 1)\",\"(8, 1, 1)\",\"1,000\",\"0.01\",\"5\"\n"
-                    "\"2\",\"void gemm(float*)\",\"(128, 1, 1)\",\"(4, 1, 1)\",\"2,000\",\"0.02\",\"5\"\n";
+const char* kReport =
+    R"({"kernel": "gemm", "launch": {"grid": [8, 1, 1], "block": [128, 1, 1]}, "metrics": {"sm__cycles_elapsed.max": 1500, "smsp__inst_executed.sum": 10}})";
+const char* kPage =
+    "\"ID\",\"Kernel Name\",\"Block Size\",\"Grid Size\",\"sm__cycles_elapsed.max\",\"smsp__inst_executed.sum\",\"dram__cycles_active.avg\"\n"
+    "\"\",\"\",\"\",\"\",\"cycle\",\"Kinst\",\"cycle\"\n"
+    "\"0\",\"other\",\"(128, 1, 1)\",\"(8, 1, 1)\",\"7\",\"7\",\"7\"\n"
+    "\"1\",\"void gemm(float*)\",\"(128, 1, 1)\",\"(8, 1, 1)\",\"1,000\",\"0.01\",\"5\"\n"
+    "\"2\",\"void gemm(float*)\",\"(128, 1, 1)\",\"(4, 1, 1)\",\"2,000\",\"0.02\",\"5\"\n";
 
 TEST_F(Compare, ChoosesTheKernel) {
   box_.write("r.json", kReport);

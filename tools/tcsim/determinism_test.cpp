@@ -14,8 +14,7 @@ const std::string kCase = TCSIM_SOURCE_DIR "/workloads/triton/mma_128x128x32_s3_
 
 /// Report of a run; wall-clock fields and the command (it names files and threads) taken out.
 nlohmann::ordered_json report(const Sandbox& box, const std::string& options, const std::string& name) {
-  const Outcome outcome = box.run("run " + kCase + ".ptx --launch " + kCase + ".toml --quiet --json " + name +
-                                  ".json " + options);
+  const Outcome outcome = box.run("run " + kCase + ".ptx --launch " + kCase + ".toml --quiet --json " + name + ".json " + options);
   EXPECT_EQ(outcome.code, 0) << outcome.err;
   auto json = nlohmann::ordered_json::parse(box.read(name + ".json"), nullptr, false);
   EXPECT_TRUE(json.is_object());
@@ -32,8 +31,7 @@ TEST(Determinism, TwiceAndWithTwoThreads) {
     const std::string dump = mode == "full" ? " --dump C=" : "";
     const auto first = report(box, "--mode " + mode + (dump.empty() ? "" : dump + "1.bin"), "first");
     const auto second = report(box, "--mode " + mode + (dump.empty() ? "" : dump + "2.bin"), "second");
-    const auto threads =
-        report(box, "--threads 2 --mode " + mode + (dump.empty() ? "" : dump + "3.bin"), "threads");
+    const auto threads = report(box, "--threads 2 --mode " + mode + (dump.empty() ? "" : dump + "3.bin"), "threads");
     EXPECT_GT(first.at("cycles").get<uint64_t>(), 0u);
     EXPECT_EQ(first.dump(1), second.dump(1));
     EXPECT_EQ(first.dump(1), threads.dump(1));
@@ -47,19 +45,15 @@ TEST(Determinism, TwiceAndWithTwoThreads) {
 TEST(Determinism, FullModeLeavesTheSameResultAsFunctionalMode) {
   const Sandbox box;
   EXPECT_EQ(box.run("run " + kCase + ".ptx --launch " + kCase + ".toml --quiet --dump C=full.bin").code, 0);
-  EXPECT_EQ(box.run("run " + kCase + ".ptx --launch " + kCase +
-                    ".toml --quiet --mode functional --dump C=functional.bin")
-                .code,
-            0);
+  EXPECT_EQ(box.run("run " + kCase + ".ptx --launch " + kCase + ".toml --quiet --mode functional --dump C=functional.bin").code, 0);
   EXPECT_TRUE(box.read("full.bin") == box.read("functional.bin"));
 }
 
 TEST(Determinism, JsonHasWhatTheContractNames) {
   const Sandbox box;
   const auto json = report(box, "--set smem.banks=32", "r");
-  for (const char* key :
-       {"tcsim", "arch", "kernel", "launch", "cycles", "time_us", "tflops", "simulated_warp_instructions",
-        "metrics", "stalls", "instructions", "barriers", "diagnostics", "check"})
+  for (const char* key : {"tcsim", "arch", "kernel", "launch", "cycles", "time_us", "tflops", "simulated_warp_instructions", "metrics", "stalls",
+                          "instructions", "barriers", "diagnostics", "check"})
     EXPECT_TRUE(json.contains(key)) << key;
   EXPECT_EQ(json["kernel"], "gemm_ptr");
   EXPECT_EQ(json["launch"]["grid"], (std::vector<int>{16, 1, 1}));
@@ -73,5 +67,5 @@ TEST(Determinism, JsonHasWhatTheContractNames) {
   EXPECT_NEAR(sum, 1, 1e-9);
 }
 
-} // namespace
-} // namespace tcsim::tool
+}  // namespace
+}  // namespace tcsim::tool

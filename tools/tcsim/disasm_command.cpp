@@ -1,6 +1,6 @@
 // tcsim disasm KERNEL: the decoded instructions, with basic blocks, branch targets and source lines.
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 #include <memory>
 
@@ -17,13 +17,12 @@ struct DisasmCommand {
 };
 
 void print_kernel(const isa::Module& module, const isa::Kernel& kernel) {
-  fmt::print("{}: {} instructions, {} blocks, {} register slots, {} predicates, {} B shared, {} B local per "
-             "thread\n",
-             kernel.name, kernel.insts.size(), kernel.blocks.size(), kernel.slot_count, kernel.pred_count,
-             kernel.shared_static_bytes, kernel.local_bytes);
+  fmt::print(
+      "{}: {} instructions, {} blocks, {} register slots, {} predicates, {} B shared, {} B local per "
+      "thread\n",
+      kernel.name, kernel.insts.size(), kernel.blocks.size(), kernel.slot_count, kernel.pred_count, kernel.shared_static_bytes, kernel.local_bytes);
   for (const isa::Param& param : kernel.params)
-    fmt::print("  param {:>3} B at {:<4} .{:<5} {}\n", param.bytes, param.offset, isa::name(param.type),
-               param.name);
+    fmt::print("  param {:>3} B at {:<4} .{:<5} {}\n", param.bytes, param.offset, isa::name(param.type), param.name);
   for (size_t block = 0; block < kernel.blocks.size(); ++block) {
     const isa::BasicBlock& b = kernel.blocks[block];
     fmt::print("\nblock {}", block);
@@ -31,13 +30,9 @@ void print_kernel(const isa::Module& module, const isa::Kernel& kernel) {
     fmt::print("\n");
     for (uint32_t i = b.first; i < b.end; ++i) {
       const isa::Inst& inst = kernel.insts[i];
-      const std::string guard =
-          inst.guard < 0 ? "" : fmt::format("@{}p{} ", inst.guard_negated ? "!" : "", inst.guard);
-      const std::string target =
-          inst.target < 0 ? ""
-                          : fmt::format("  -> block {}", kernel.block_of[static_cast<size_t>(inst.target)]);
-      fmt::print("{:6}  {:<72} // {:<9} {}{}\n", i, guard + std::string(inst.text), isa::name(inst.timing),
-                 module.source_of(inst), target);
+      const std::string guard = inst.guard < 0 ? "" : fmt::format("@{}p{} ", inst.guard_negated ? "!" : "", inst.guard);
+      const std::string target = inst.target < 0 ? "" : fmt::format("  -> block {}", kernel.block_of[static_cast<size_t>(inst.target)]);
+      fmt::print("{:6}  {:<72} // {:<9} {}{}\n", i, guard + std::string(inst.text), isa::name(inst.timing), module.source_of(inst), target);
     }
   }
 }
@@ -47,8 +42,7 @@ int run(const DisasmCommand& command) {
   if (const auto file = launch::read_kernel_file(command.kernel, diags)) {
     const auto module = isa::load_module(file->path, file->text, diags);
     const isa::Kernel* chosen = nullptr;
-    if (module && !command.entry.empty())
-      chosen = launch::choose_kernel(*module, command.entry, {command.kernel, 0, 0}, diags);
+    if (module && !command.entry.empty()) chosen = launch::choose_kernel(*module, command.entry, {command.kernel, 0, 0}, diags);
     if (module && !diags.has_errors())
       for (const isa::Kernel& kernel : module->kernels)
         if (!chosen || chosen == &kernel) print_kernel(*module, kernel);
@@ -57,7 +51,7 @@ int run(const DisasmCommand& command) {
   return exit_code(diags, false);
 }
 
-} // namespace
+}  // namespace
 
 Action add_disasm(CLI::App& app) {
   auto command = std::make_shared<DisasmCommand>();
@@ -66,4 +60,4 @@ Action add_disasm(CLI::App& app) {
   return [command](const Invocation&) { return run(*command); };
 }
 
-} // namespace tcsim::tool
+}  // namespace tcsim::tool

@@ -1,6 +1,6 @@
 // tcsim explain: which limit binds a kernel, or a generated GEMM, and what lifting it would bring.
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 #include <memory>
 #include <optional>
@@ -15,9 +15,9 @@ namespace tcsim::tool {
 namespace {
 
 struct ExplainCommand {
-  GemmCommand gemm;            // its options are also the kernel's
+  GemmCommand gemm;  // its options are also the kernel's
   std::string kernel, launch;
-  uint32_t jobs = 0;           // 0: as many as the host has cores
+  uint32_t jobs = 0;  // 0: as many as the host has cores
   bool no_remedies = false;
 
   const RunOptions& options() const { return gemm.options; }
@@ -37,14 +37,16 @@ int usage(const ExplainCommand& c) {
   }
   if (c.gemm.machines().size() != 1) return usage_error("explain takes one machine");
   if (c.options().mode != "timing") return usage_error("explain runs in timing mode only");
-  for (const auto& [value, name] : {std::pair{&c.options().html, "--html"}, {&c.options().ncu_csv, "--ncu-csv"}, {&c.options().timeline, "--timeline"}})
+  for (const auto& [value, name] :
+       {std::pair{&c.options().html, "--html"}, {&c.options().ncu_csv, "--ncu-csv"}, {&c.options().timeline, "--timeline"}})
     if (!value->empty()) return usage_error(fmt::format("{} is for one run: tcsim run or gemm", name));
   if (!c.options().dump.empty()) return usage_error("--dump is for one run: tcsim run or gemm");
   return check_usage(c.options());
 }
 
 /// KERNEL, or the GEMM of the configuration.
-std::optional<explain::Subject> read_subject(const ExplainCommand& command, const cfg::Machine& machine, const gemm::Config& config, Diagnostics& diags) {
+std::optional<explain::Subject> read_subject(const ExplainCommand& command, const cfg::Machine& machine, const gemm::Config& config,
+                                             Diagnostics& diags) {
   explain::Subject subject;
   if (command.kernel.empty()) {
     subject = explain::subject_of(config, machine, diags);
@@ -105,7 +107,7 @@ int run(const ExplainCommand& command, const Invocation& invocation) {
   return exit_code(diags, command.options().strict);
 }
 
-} // namespace
+}  // namespace
 
 Action add_explain(CLI::App& app) {
   auto command = std::make_shared<ExplainCommand>();
@@ -121,4 +123,4 @@ Action add_explain(CLI::App& app) {
   return [command](const Invocation& invocation) { return run(*command, invocation); };
 }
 
-} // namespace tcsim::tool
+}  // namespace tcsim::tool

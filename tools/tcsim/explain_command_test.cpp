@@ -53,7 +53,7 @@ TEST(ExplainCommand, UsageErrorsAreTwo) {
   for (const char* options : {"", "k.ptx", "k.ptx --launch l.toml --style ampere", "--style kepler", "--style ampere --arch a100,h200",
                               "--style ampere --mode full", "--style ampere --html x", "--style ampere --ncu-csv x", "--style ampere --jobs 0"})
     EXPECT_EQ(box.run(std::string("explain ") + options).code, 2) << options;
-  EXPECT_EQ(box.run("explain k.ptx --launch l.toml").code, 1);  // there is no such launch file
+  EXPECT_EQ(box.run("explain k.ptx --launch l.toml").code, 1);       // there is no such launch file
   EXPECT_EQ(box.run("explain --style ampere --stages 30").code, 1);  // does not fit
 }
 

@@ -20,17 +20,20 @@ std::vector<std::array<uint32_t, 3>> with_k(const std::vector<std::array<uint32_
   const std::vector<uint32_t> lengths = style == "simt" ? std::vector<uint32_t>{8, 16} : std::vector<uint32_t>{row / 2, row};
   for (const auto& tile : tiles) {
     if (tile[2] != 0) out.push_back(tile);
-    else for (const uint32_t k : lengths) out.push_back({tile[0], tile[1], k});
+    else
+      for (const uint32_t k : lengths) out.push_back({tile[0], tile[1], k});
   }
   return out;
 }
 
 /// The configuration with the first swizzle that builds; nullopt with the reason.
-std::optional<Candidate> try_candidate(gemm::Config config, const cfg::Machine& machine, const std::vector<std::string>& swizzles, std::string& refusal) {
+std::optional<Candidate> try_candidate(gemm::Config config, const cfg::Machine& machine, const std::vector<std::string>& swizzles,
+                                       std::string& refusal) {
   for (const std::string& swizzle : swizzles) {
     config.swizzle = swizzle;
     Diagnostics diags;
-    if (const auto kernel = build_gemm(config, machine, diags)) return Candidate{kernel->config, analytic::estimate(describe_gemm(*kernel, machine), machine)};
+    if (const auto kernel = build_gemm(config, machine, diags))
+      return Candidate{kernel->config, analytic::estimate(describe_gemm(*kernel, machine), machine)};
     refusal = first_error(diags);
   }
   return std::nullopt;
@@ -92,7 +95,8 @@ void plan_runs(Entry& e) {
 void choose_winner(Entry& e) {
   for (Entry::Run& run : e.runs) {
     run.timing = extrapolate(run.plan, run.parts);
-    if (run.timing.failure.empty() && !impossible(run.timing) && (e.winner == nullptr || run.timing.cycles < e.winner->timing.cycles)) e.winner = &run;
+    if (run.timing.failure.empty() && !impossible(run.timing) && (e.winner == nullptr || run.timing.cycles < e.winner->timing.cycles))
+      e.winner = &run;
   }
 }
 
@@ -262,7 +266,8 @@ std::vector<GemmRow> run_best(const std::vector<Contest>& contests, uint32_t thr
     for (size_t i = e.error_parts.size(); i-- > 0;)
       jobs.push_back(job([&e, i] {
         const SamplePart whole{1, kErrorSize, 0, e.contest->machine.l2.bytes};
-        e.error_parts[i] = time_part(at_error_size(e.winner->candidate.config), e.contest->machine, i < e.error_plan.parts.size() ? e.error_plan.parts[i] : whole);
+        e.error_parts[i] =
+            time_part(at_error_size(e.winner->candidate.config), e.contest->machine, i < e.error_plan.parts.size() ? e.error_plan.parts[i] : whole);
       }));
   }
   total = done + jobs.size();

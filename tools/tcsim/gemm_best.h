@@ -31,11 +31,11 @@ struct GemmRow {
   gemm::Config config;
   GemmTiming timing;
   analytic::Estimate estimate;
-  double sampled_work = 1;      // share of the launch that was simulated; 1: whole
-  double sampling_error = 0;    // at kErrorSize: sampled / whole - 1
-  uint32_t error_size = 0;      // M = N = K of that; 0: not measured
+  double sampled_work = 1;    // share of the launch that was simulated; 1: whole
+  double sampling_error = 0;  // at kErrorSize: sampled / whole - 1
+  uint32_t error_size = 0;    // M = N = K of that; 0: not measured
   uint32_t considered = 0, feasible = 0, simulated = 0;
-  std::string failure;          // why there is no timing
+  std::string failure;  // why there is no timing
 
   double time_us() const { return clock_mhz > 0 ? timing.cycles / clock_mhz : 0; }
   double tflops() const { return time_us() > 0 ? timing.flops / time_us() * 1e-6 : 0; }

@@ -50,8 +50,9 @@ TEST_P(Sampling, ErrorAt1024) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Machines, Sampling,
-                         testing::Values(Case{"t4", "turing", {128, 128, 32}, 2}, Case{"a100", "ampere", {128, 128, 32}, 3}, Case{"rtx4090", "ampere", {128, 64, 32}, 3},
-                                         Case{"h100", "hopper-ws", {128, 256, 64}, 4}, Case{"h100", "hopper-cooperative", {128, 128, 64}, 4}),
+                         testing::Values(Case{"t4", "turing", {128, 128, 32}, 2}, Case{"a100", "ampere", {128, 128, 32}, 3},
+                                         Case{"rtx4090", "ampere", {128, 64, 32}, 3}, Case{"h100", "hopper-ws", {128, 256, 64}, 4},
+                                         Case{"h100", "hopper-cooperative", {128, 128, 64}, 4}),
                          [](const auto& tested) { return fmt::format("{}_{}", tested.param.arch, tested.index); });
 
 /// Every choice of a space simulated whole, against those that the estimate keeps.

@@ -1,9 +1,9 @@
 // tcsim gemm: emits a GEMM kernel as PTX with its launch file, and simulates it.
 #include "tools/tcsim/gemm_command.h"
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <CLI/CLI.hpp>
 
 #include <algorithm>
 #include <memory>
@@ -43,14 +43,16 @@ int usage(const GemmCommand& c) {
 /// Prints the textbook estimate; what keeps the kernel from running is already told.
 void print_estimate(const gemm::Config& config, const cfg::Machine& machine, double cycles) {
   Diagnostics diags;
-  if (const auto kernel = build_gemm(config, machine, diags)) fmt::print("{}", estimate_text(analytic::estimate(describe_gemm(*kernel, machine), machine), cycles));
+  if (const auto kernel = build_gemm(config, machine, diags))
+    fmt::print("{}", estimate_text(analytic::estimate(describe_gemm(*kernel, machine), machine), cycles));
 }
 
 /// What nobody asked for, and is not what the machine is best at.
 void note_style(const cfg::Machine& machine, const std::string& style, bool quiet) {
   Diagnostics notes;
   if (const std::string best = own_styles(machine).front(); gemm::is_blackwell_style(best))
-    notes.note("launch-mismatch", {"gemm", 0, 0}, fmt::format("no --style given: {} uses mma.sync; --style {} uses the tcgen05 tensor cores of {}", style, best, machine.name));
+    notes.note("launch-mismatch", {"gemm", 0, 0},
+               fmt::format("no --style given: {} uses mma.sync; --style {} uses the tcgen05 tensor cores of {}", style, best, machine.name));
   print_diagnostics(notes, quiet);
 }
 
@@ -118,7 +120,8 @@ int resolve(const GemmCommand& command, const std::string& style, gemm::Config& 
   if (c.acc.empty()) c.acc = c.dtype == "s8" || c.dtype == "u8" ? "s32" : "f32";
   c.stages = command.stages != 0 ? command.stages : gemm::default_stages(style, sm);
   const bool tma = gemm::is_hopper_style(style) || gemm::is_blackwell_style(style);
-  if (!command.cluster.empty() && !parse_cluster(command.cluster, c.cluster)) return usage_error(fmt::format("--cluster '{}', expected XxY", command.cluster));
+  if (!command.cluster.empty() && !parse_cluster(command.cluster, c.cluster))
+    return usage_error(fmt::format("--cluster '{}', expected XxY", command.cluster));
   // A row of the tile of a style with TMA: 128 bytes, the widest swizzle.
   const std::string tile = !command.tile.empty() ? command.tile : tma ? fmt::format("128x128x{}", gemm::swizzled_row(c.dtype)) : "128x128x32";
   if (!parse_tile(tile, c.tile)) return usage_error(fmt::format("--tile '{}', expected MxNxK", tile));
@@ -133,17 +136,24 @@ void add_gemm_shape_options(CLI::App& app, GemmCommand& command) {
   c.dtype.clear();
   c.acc.clear();
   c.style.clear();
-  app.add_option("--dtype", c.dtype, "of A and B: f16 bf16 tf32 s8 u8 e4m3 e5m2 f32, mxfp8 mxfp4 nvfp4 (Blackwell styles, with block scale factors); default: f32 for simt and --emulate, else f16");
+  app.add_option("--dtype", c.dtype,
+                 "of A and B: f16 bf16 tf32 s8 u8 e4m3 e5m2 f32, mxfp8 mxfp4 nvfp4 (Blackwell styles, with block scale factors); default: f32 for "
+                 "simt and --emulate, else f16");
   app.add_option("--emulate", c.emulate, "ampere style: f32 as products of narrower types, 3xtf32 or bf16x9");
   app.add_option("--acc", c.acc, "accumulator: f32 f16 s32; default: s32 for integers, else f32");
   app.add_option("--layout", c.layout, "of A and B, as BLAS says it: tn nn nt tt")->capture_default_str();
-  app.add_option("--style", c.style, fmt::format("{}; default: {}; each machine's own styles with --best and on several", fmt::join(gemm::styles(), " "), kDefaultStyles));
+  app.add_option(
+      "--style", c.style,
+      fmt::format("{}; default: {}; each machine's own styles with --best and on several", fmt::join(gemm::styles(), " "), kDefaultStyles));
   app.add_option("--tile", command.tile, "MxNxK of a CTA; default: 128x128 by 32 of K, by 128 bytes of K for the Hopper and Blackwell styles");
-  app.add_option("--stages", command.stages, "buffers in shared memory; default: 3; volta, turing and simt 2; wmma without cp.async 1")->check(CLI::Range(1, 32));
+  app.add_option("--stages", command.stages, "buffers in shared memory; default: 3; volta, turing and simt 2; wmma without cp.async 1")
+      ->check(CLI::Range(1, 32));
   app.add_option("--swizzle", command.swizzle, "layout in shared memory: none padded xor; default: xor for volta, turing and ampere, else none");
-  app.add_option("--cluster", command.cluster, "Hopper styles: CTAs of a cluster along M and N, with multicast; blackwell-ws: 2x1, pairs of CTAs; default: 1x1");
+  app.add_option("--cluster", command.cluster,
+                 "Hopper styles: CTAs of a cluster along M and N, with multicast; blackwell-ws: 2x1, pairs of CTAs; default: 1x1");
   app.add_option("--consumers", c.consumers, "hopper-ws: consumer warpgroups, 1 or 2; default: 2 when the tile has 128 rows or more");
-  app.add_option("--out", c.out, "Hopper and Blackwell styles: type of C: f16 bf16 f32 s32; default: that of A, f32 for tf32 and 8-bit floats, s32 for s8");
+  app.add_option("--out", c.out,
+                 "Hopper and Blackwell styles: type of C: f16 bf16 f32 s32; default: that of A, f32 for tf32 and 8-bit floats, s32 for s8");
   app.add_option("--epilogue", c.epilogue, "Hopper and Blackwell styles: tma (through shared memory) or direct (st.global)")->capture_default_str();
   app.add_option("--setmaxnreg", c.setmaxnreg, "Hopper styles: true or false, move registers to the consumers")->capture_default_str();
   app.add_flag("--promote", c.promote, "Hopper styles, e4m3 and e5m2: add into f32 registers every 128 of K");
@@ -155,7 +165,8 @@ Action add_gemm(CLI::App& app) {
   auto command = std::make_shared<GemmCommand>();
   add_gemm_shape_options(app, *command);
   app.add_flag("--best", command->best,
-               "search style, tile, stages and cluster, as far as they are not given, and print one row a machine: pruned by the estimate, simulated by sampling, whose error is measured; "
+               "search style, tile, stages and cluster, as far as they are not given, and print one row a machine: pruned by the estimate, simulated "
+               "by sampling, whose error is measured; "
                "--threads simulations run side by side");
   app.add_flag("--analytic", command->analytic, "print the textbook estimate beside the simulation");
   app.add_option("--csv", command->csv, "--best and several machines: write the table as CSV (- for stdout)");

@@ -12,7 +12,7 @@ struct GemmCommand {
   RunOptions options;
   gemm::Config config;
   std::string tile, swizzle, cluster, emit_ptx, csv;
-  uint32_t stages = 0;      // 0: not given
+  uint32_t stages = 0;  // 0: not given
   bool best = false, analytic = false, no_run = false;
 
   std::vector<std::string> machines() const;  // of --arch

@@ -47,11 +47,11 @@ analytic::Gemm describe_gemm(const GemmKernel& kernel, const cfg::Machine& machi
 struct GemmTiming {
   double cycles = 0, flops = 0, warp_instructions = 0, wall_s = 0;
   double l2_to_sm_bytes = 0;
-  double peak_flops_per_cycle = 0;            // of the chip
+  double peak_flops_per_cycle = 0;  // of the chip
   std::string peak_name;
-  std::vector<sim::ResourceUse> busy;         // used: share of the peak x cycles
+  std::vector<sim::ResourceUse> busy;               // used: share of the peak x cycles
   std::array<double, sim::kStallReasons> stalls{};  // warp-cycles
-  std::string failure;                        // why there are no counts
+  std::string failure;                              // why there are no counts
 
   void add(const GemmTiming& other, double weight);
   double share_of_peak() const { return cycles > 0 && peak_flops_per_cycle > 0 ? flops / (peak_flops_per_cycle * cycles) : 0; }
@@ -61,7 +61,7 @@ struct GemmTiming {
 GemmTiming timing_of(const sim::Report& report);
 
 struct TimingOptions {
-  uint64_t ctas = 0;      // only the first so many; 0: all
+  uint64_t ctas = 0;  // only the first so many; 0: all
   uint32_t threads = 1;
 };
 

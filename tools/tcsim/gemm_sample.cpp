@@ -20,7 +20,9 @@ struct Point {
 std::vector<Point> plan_k(const gemm::Config& c, SampleFor purpose) {
   const uint32_t step = c.tile[2], steps = c.k / step, rest = c.k % step;
   const uint32_t least = std::max(4u, c.stages);  // a run that never fills its pipeline tells nothing of the steady state
-  const uint32_t long_run = std::min(std::max(2 * std::max(kSteps, kStepsPerStage * c.stages), steps / (purpose == SampleFor::ranking ? 4 : 2)), steps / 2), short_run = long_run / 2;
+  const uint32_t long_run =
+                     std::min(std::max(2 * std::max(kSteps, kStepsPerStage * c.stages), steps / (purpose == SampleFor::ranking ? 4 : 2)), steps / 2),
+                 short_run = long_run / 2;
   if (short_run < least) return {{1, c.k}};
   const double beyond = double(steps - short_run) / (long_run - short_run);
   return {{1 - beyond, short_run * step + rest}, {beyond, long_run * step + rest}};

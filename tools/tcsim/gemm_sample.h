@@ -16,15 +16,15 @@
 namespace tcsim::tool {
 
 struct SamplePart {
-  double weight = 1;    // weights add up to 1
+  double weight = 1;  // weights add up to 1
   uint32_t k = 0;
-  uint64_t ctas = 0;    // 0: the whole grid
+  uint64_t ctas = 0;  // 0: the whole grid
   uint64_t l2_bytes = 0;
 };
 
 struct SamplePlan {
   std::vector<SamplePart> parts;
-  double work = 1;      // of the whole launch's, that the parts simulate
+  double work = 1;  // of the whole launch's, that the parts simulate
   bool whole() const { return parts.size() == 1; }
   static SamplePlan of_whole(uint32_t k, const cfg::Machine& machine) { return {{{1, k, 0, machine.l2.bytes}}, 1}; }
 };

@@ -14,8 +14,8 @@ void expect_right(const Config& config) {
   Diagnostics diags;
   const gemm::Program program = gemm::generate(config, diags);
   ASSERT_TRUE(diags.all().empty()) << errors_of(diags);
-  SCOPED_TRACE(fmt::format("{} {} {} tile {}x{}x{} stages {} cluster {} out {} {} {}", config.style, config.dtype, config.layout, config.tile[0], config.tile[1], config.tile[2], config.stages,
-                           config.cluster[0], config.out, config.epilogue, config.emulate));
+  SCOPED_TRACE(fmt::format("{} {} {} tile {}x{}x{} stages {} cluster {} out {} {} {}", config.style, config.dtype, config.layout, config.tile[0],
+                           config.tile[1], config.tile[2], config.stages, config.cluster[0], config.out, config.epilogue, config.emulate));
   const auto run = [&](isa::AsyncOrder order) { return run_functional("gemm.ptx", program.ptx, "gemm.toml", program.launch_toml, order); };
   const FunctionalRun eager = run(isa::AsyncOrder::eager);
   EXPECT_TRUE(eager.comparison.passed) << eager.comparison.str("C");
@@ -42,7 +42,13 @@ const std::vector<std::string> kBlackwell = {"blackwell", "blackwell-2cta", "bla
 
 /// K of a tile: 128 bytes.
 Config blackwell(const std::string& style, const std::string& dtype) {
-  Config c{.m = 256, .n = 256, .style = style, .tile = {128, 128, gemm::swizzled_row(dtype)}, .stages = 2, .dtype = dtype, .acc = dtype == "s8" || dtype == "u8" ? "s32" : "f32"};
+  Config c{.m = 256,
+           .n = 256,
+           .style = style,
+           .tile = {128, 128, gemm::swizzled_row(dtype)},
+           .stages = 2,
+           .dtype = dtype,
+           .acc = dtype == "s8" || dtype == "u8" ? "s32" : "f32"};
   c.k = 3 * c.tile[2];  // more tiles of K than stages
   c.sms = 2;            // persistent: two tiles a CTA
   return c;

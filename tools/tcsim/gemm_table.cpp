@@ -32,7 +32,8 @@ std::vector<Stall> waits(const GemmTiming& t) {
   std::vector<Stall> out;
   for (const sim::StallInfo& s : sim::kStallTable) {
     const double cycles = t.stalls[static_cast<size_t>(s.reason)];
-    if (all > 0 && cycles > 0 && s.reason != sim::StallReason::selected && s.reason != sim::StallReason::not_selected) out.push_back({s.name, cycles / all});
+    if (all > 0 && cycles > 0 && s.reason != sim::StallReason::selected && s.reason != sim::StallReason::not_selected)
+      out.push_back({s.name, cycles / all});
   }
   std::stable_sort(out.begin(), out.end(), [](const Stall& a, const Stall& b) { return a.share > b.share; });
   return out;
@@ -81,12 +82,23 @@ std::string stalls_text(const GemmTiming& t) {
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
-const std::vector<std::string> kHead = {"machine", "style", "tile", "stages", "cluster", "cycles", "time us", "TFLOPS", "% of peak", "estimate", "bound by", "warps wait for"};
+const std::vector<std::string> kHead = {"machine", "style",  "tile",      "stages",   "cluster",  "cycles",
+                                        "time us", "TFLOPS", "% of peak", "estimate", "bound by", "warps wait for"};
 
 std::vector<std::string> cells(const GemmRow& r) {
   if (!r.failure.empty()) return {r.arch, r.config.style, "-", "-", "-", "-", "-", "-", "-", "-", r.failure, ""};
-  return {r.arch, r.config.style, tile_text(r.config), fmt::format("{}", r.config.stages), cluster_text(r.config), grouped(r.timing.cycles), fmt::format("{:.1f}", r.time_us()),
-          fmt::format("{:.1f}", r.tflops()), fmt::format("{:.1f}", r.timing.share_of_peak() * 100), grouped(r.estimate.cycles), binding_text(r.timing), stalls_text(r.timing)};
+  return {r.arch,
+          r.config.style,
+          tile_text(r.config),
+          fmt::format("{}", r.config.stages),
+          cluster_text(r.config),
+          grouped(r.timing.cycles),
+          fmt::format("{:.1f}", r.time_us()),
+          fmt::format("{:.1f}", r.tflops()),
+          fmt::format("{:.1f}", r.timing.share_of_peak() * 100),
+          grouped(r.estimate.cycles),
+          binding_text(r.timing),
+          stalls_text(r.timing)};
 }
 
 bool is_number_column(size_t column) { return column == 3 || (column >= 5 && column <= 9); }
@@ -153,7 +165,9 @@ std::string table_json(const std::vector<GemmRow>& rows, const std::vector<std::
 }
 
 std::string table_csv(const std::vector<GemmRow>& rows) {
-  std::string out = "machine,style,m,n,k,dtype,acc,tile,stages,cluster,cycles,time_us,tflops,share_of_peak,bound_by,stalls,estimate_cycles,sampled_work,sampling_error,status\n";
+  std::string out =
+      "machine,style,m,n,k,dtype,acc,tile,stages,cluster,cycles,time_us,tflops,share_of_peak,bound_by,stalls,estimate_cycles,sampled_work,sampling_"
+      "error,status\n";
   for (const GemmRow& r : rows) {
     const gemm::Config& c = r.config;
     out += fmt::format("{},{},{},{},{},{},{},", quoted(r.arch), c.style, c.m, c.n, c.k, c.dtype, c.acc);
@@ -161,8 +175,9 @@ std::string table_csv(const std::vector<GemmRow>& rows) {
       out += fmt::format(",,,,,,,,,,,,{}\n", quoted(r.failure));
       continue;
     }
-    out += fmt::format("{},{},{},{:.0f},{:.3f},{:.3f},{:.4f},{},{},{:.0f},{:.4f},", tile_text(c), c.stages, cluster_text(c), r.timing.cycles, r.time_us(), r.tflops(),
-                       r.timing.share_of_peak(), quoted(binding(r.timing).first), quoted(stalls_text(r.timing)), r.estimate.cycles, r.sampled_work);
+    out += fmt::format("{},{},{},{:.0f},{:.3f},{:.3f},{:.4f},{},{},{:.0f},{:.4f},", tile_text(c), c.stages, cluster_text(c), r.timing.cycles,
+                       r.time_us(), r.tflops(), r.timing.share_of_peak(), quoted(binding(r.timing).first), quoted(stalls_text(r.timing)),
+                       r.estimate.cycles, r.sampled_work);
     out += r.error_size != 0 ? fmt::format("{:.4f},ok\n", r.sampling_error) : ",ok\n";
   }
   return out;
@@ -170,11 +185,13 @@ std::string table_csv(const std::vector<GemmRow>& rows) {
 
 std::string estimate_text(const analytic::Estimate& e, double simulated) {
   std::string out = fmt::format("Textbook estimate  {} cycles", grouped(e.cycles));
-  if (simulated > 0) out += fmt::format(" ({:.1f} % {} the simulated)", std::abs(e.cycles / simulated - 1) * 100, e.cycles < simulated ? "below" : "above");
+  if (simulated > 0)
+    out += fmt::format(" ({:.1f} % {} the simulated)", std::abs(e.cycles / simulated - 1) * 100, e.cycles < simulated ? "below" : "above");
   out += fmt::format(", bound by {}; {:.2f} waves\n", e.bound, e.waves);
   out += "  cycles of an SM for a step of K\n";
-  const std::pair<const char*, double> parts[] = {{"arithmetic", e.step.compute}, {"shared memory", e.step.shared}, {"issue slots", e.step.issue},
-                                                  {"L2", e.step.l2}, {"DRAM", e.step.dram}, {"load latency / stages", e.step.latency}};
+  const std::pair<const char*, double> parts[] = {{"arithmetic", e.step.compute}, {"shared memory", e.step.shared},
+                                                  {"issue slots", e.step.issue},  {"L2", e.step.l2},
+                                                  {"DRAM", e.step.dram},          {"load latency / stages", e.step.latency}};
   for (const auto& [name, cycles] : parts) out += fmt::format("  {:<22}{:>8.0f}\n", name, cycles);
   return out;
 }

@@ -11,4 +11,4 @@ namespace tcsim::tool {
 /// '#' begins a comment; empty lines are skipped; all lines are of one kind. kind: of the diagnostics. Errors say file, line and column.
 std::vector<layout::RowStart> read_lane_addresses(const std::string& path, const std::string& kind, Diagnostics& diags);
 
-} // namespace tcsim::tool
+}  // namespace tcsim::tool

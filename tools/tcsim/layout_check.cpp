@@ -1,7 +1,7 @@
 #include "tools/tcsim/layout_check.h"
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 #include <charconv>
 #include <fstream>
@@ -27,7 +27,8 @@ std::optional<layout::Formula> formula(const std::string& option, const std::str
 
 int64_t value(const layout::Formula& f, const std::string& option, const std::vector<int64_t>& values, Diagnostics& diags) {
   const auto v = f(values);
-  if (!v && !diags.has_errors()) diags.error(kKind, {}, fmt::format("{}: no value for lane {} (a division by zero or a shift beyond 63)", option, values[0]));
+  if (!v && !diags.has_errors())
+    diags.error(kKind, {}, fmt::format("{}: no value for lane {} (a division by zero or a shift beyond 63)", option, values[0]));
   return v.value_or(0);
 }
 
@@ -42,7 +43,8 @@ std::vector<layout::RowStart> starts_from_formulas(const LayoutCheck& c, int loa
     for (int lane = 0; lane < kLanes; ++lane) {
       const std::vector<int64_t> values{lane, load};
       const int64_t r = value(*row, bytes ? "--lane-byte" : "--lane-row", values, diags);
-      if (bytes && r < 0 && !diags.has_errors()) diags.error(kKind, {}, fmt::format("--lane-byte: {} for lane {}, expected an offset of 0 or more", r, lane));
+      if (bytes && r < 0 && !diags.has_errors())
+        diags.error(kKind, {}, fmt::format("--lane-byte: {} for lane {}, expected an offset of 0 or more", r, lane));
       if (bytes) out.push_back({.is_bytes = true, .byte = r});
       else out.push_back({.row = r, .col = value(*col, "--lane-col", values, diags)});
     }
@@ -52,15 +54,23 @@ std::vector<layout::RowStart> starts_from_formulas(const LayoutCheck& c, int loa
 std::string coverage_answer(const LayoutCheck& c, const layout::Table& t, const std::string& swizzle, int warp, bool json, Diagnostics& diags) {
   layout::MovePlan plan;
   plan.name = c.move.empty() ? c.stored_by : c.move;
-  if (plan.name.starts_with(c.move.empty() ? "ldmatrix" : "stmatrix")) return diags.error(kKind, {}, fmt::format("{} {}, expected {}", c.move.empty() ? "--stored-by" : "--loaded-by", plan.name, c.move.empty() ? "a stmatrix" : "an ldmatrix")), "";
+  if (plan.name.starts_with(c.move.empty() ? "ldmatrix" : "stmatrix"))
+    return diags.error(kKind, {},
+                       fmt::format("{} {}, expected {}", c.move.empty() ? "--stored-by" : "--loaded-by", plan.name,
+                                   c.move.empty() ? "a stmatrix" : "an ldmatrix")),
+           "";
   plan.order = (c.order.empty() ? t.operand == "B" : c.order == "col") ? layout::Order::col : layout::Order::row;
   plan.pitch = c.row_bytes, plan.offset = static_cast<uint32_t>(c.offset), plan.loads = c.loads, plan.warp = std::max(warp, 0), plan.into = c.into;
   std::string error;
   if (const auto s = layout::parse_swizzle(swizzle.empty() ? "none" : swizzle, std::max(1, t.element_bits / 8), error)) plan.swizzle = *s;
   if (!c.tiles.empty()) {
     const auto words = layout::split_words(c.tiles, 'x');
-    const auto count = [](std::string_view w, int& out) { const auto [end, e] = std::from_chars(w.data(), w.data() + w.size(), out); return e == std::errc() && end == w.data() + w.size() && out >= 1 && out <= 32; };
-    if (words.size() != 2 || !count(words[0], plan.tiles_down) || !count(words[1], plan.tiles_across)) error = fmt::format("--tiles '{}', expected DOWNxACROSS like 2x1, each 1 to 32", c.tiles);
+    const auto count = [](std::string_view w, int& out) {
+      const auto [end, e] = std::from_chars(w.data(), w.data() + w.size(), out);
+      return e == std::errc() && end == w.data() + w.size() && out >= 1 && out <= 32;
+    };
+    if (words.size() != 2 || !count(words[0], plan.tiles_down) || !count(words[1], plan.tiles_across))
+      error = fmt::format("--tiles '{}', expected DOWNxACROSS like 2x1, each 1 to 32", c.tiles);
   }
   if (error.empty() && !c.addresses.empty()) plan.starts = read_lane_addresses(c.addresses, kKind, diags);
   if (error.empty() && (!c.lane_row.empty() || !c.lane_byte.empty())) {
@@ -71,7 +81,12 @@ std::string coverage_answer(const LayoutCheck& c, const layout::Table& t, const 
   if (diags.has_errors()) return "";
   const layout::Coverage answer = error.empty() ? layout::cover(t, plan, error) : layout::Coverage{};
   if (!error.empty()) return diags.error(kKind, {}, error), "";
-  if (!answer.complete()) diags.error(kKind, {}, fmt::format("{} does not {} {} of {}{}", plan.name, answer.store ? "store" : "cover", t.operand, t.instruction, answer.assumed_starts ? ", whatever the lanes address" : answer.never.empty() ? "" : fmt::format(": never {}: {}", answer.store ? "written" : "addressed", answer.never)));
+  if (!answer.complete())
+    diags.error(kKind, {},
+                fmt::format("{} does not {} {} of {}{}", plan.name, answer.store ? "store" : "cover", t.operand, t.instruction,
+                            answer.assumed_starts  ? ", whatever the lanes address"
+                            : answer.never.empty() ? ""
+                                                   : fmt::format(": never {}: {}", answer.store ? "written" : "addressed", answer.never)));
   return json ? layout::coverage_json(answer) : layout::coverage_text(answer);
 }
 
@@ -90,7 +105,10 @@ std::vector<layout::Belief> read_beliefs(const std::string& path, const layout::
     if (names.empty()) {
       for (const auto w : words) names.emplace_back(w);
       for (const char* need : {"row", "col", "lane", "register"})
-        if (std::find(names.begin(), names.end(), need) == names.end()) return diags.error(kKind, {path, count, 1}, fmt::format("no column '{}', expected a table like that of --format csv: row,col,lane,register[,bit_lo][,warp]", need)), out;
+        if (std::find(names.begin(), names.end(), need) == names.end())
+          return diags.error(kKind, {path, count, 1},
+                             fmt::format("no column '{}', expected a table like that of --format csv: row,col,lane,register[,bit_lo][,warp]", need)),
+                 out;
       continue;
     }
     layout::Belief b;
@@ -98,10 +116,17 @@ std::vector<layout::Belief> read_beliefs(const std::string& path, const layout::
     uint32_t column = 1;
     for (size_t i = 0; i < names.size(); ++i) {
       const std::string_view w = i < words.size() ? words[i] : std::string_view{};
-      int* const where = names[i] == "row" ? &b.row : names[i] == "col" ? &b.col : names[i] == "lane" ? &b.lane : names[i] == "register" ? &reg : names[i] == "bit_lo" ? &bit : names[i] == "warp" ? &b.warp : nullptr;
+      int* const where = names[i] == "row"        ? &b.row
+                         : names[i] == "col"      ? &b.col
+                         : names[i] == "lane"     ? &b.lane
+                         : names[i] == "register" ? &reg
+                         : names[i] == "bit_lo"   ? &bit
+                         : names[i] == "warp"     ? &b.warp
+                                                  : nullptr;
       if (where) {
         const auto [end, e] = std::from_chars(w.data(), w.data() + w.size(), *where);
-        if (e != std::errc() || end != w.data() + w.size() || *where < 0) return diags.error(kKind, {path, count, column}, fmt::format("found '{}', expected a number for {}", w, names[i])), out;
+        if (e != std::errc() || end != w.data() + w.size() || *where < 0)
+          return diags.error(kKind, {path, count, column}, fmt::format("found '{}', expected a number for {}", w, names[i])), out;
       }
       column += static_cast<uint32_t>(w.size()) + 1;
     }
@@ -135,18 +160,21 @@ std::string belief_answer(const LayoutCheck& c, const layout::Table& t, bool jso
   std::string error;
   const layout::BeliefCheck answer = layout::check_belief(t, beliefs, error);
   if (!error.empty()) return diags.error(kKind, {}, error), "";
-  if (!answer.right()) diags.error(kKind, {}, fmt::format("what is assumed of {} of {} is wrong in {} of {} places", t.operand, t.instruction, answer.wrong, answer.checked));
+  if (!answer.right())
+    diags.error(kKind, {},
+                fmt::format("what is assumed of {} of {} is wrong in {} of {} places", t.operand, t.instruction, answer.wrong, answer.checked));
   return json ? layout::belief_json(answer) : layout::belief_text(answer);
 }
 
-} // namespace
+}  // namespace
 
 void add_check_options(CLI::App& app, LayoutCheck& c) {
   const char* const group = "Does a program's idea of the fragment agree?";
   const auto add = [&](const char* name, auto& value, const char* text) { return app.add_option(name, value, text)->group(group); };
   add("--loaded-by", c.move, "ldmatrix.x4[.trans], ...: does it bring each element into its register? Without addresses: which ones do");
   add("--stored-by", c.stored_by, "stmatrix.x4[.trans], ...: does it write each element to its place?");
-  add("--addresses", c.addresses, "a file: what each lane addresses, one a line, row,column of the operand or a byte offset (32 lines for each move)");
+  add("--addresses", c.addresses,
+      "a file: what each lane addresses, one a line, row,column of the operand or a byte offset (32 lines for each move)");
   add("--lane-row", c.lane_row, "the same as formulas of lane (and load): 'lane % 16'");
   add("--lane-col", c.lane_col, "'lane / 16 * 8' (default 0)");
   add("--lane-byte", c.lane_byte, "or a byte offset: 'lane % 16 * 144 + lane / 16 * 16'");
@@ -155,7 +183,9 @@ void add_check_options(CLI::App& app, LayoutCheck& c) {
   add("--offset-bytes", c.offset, "where the operand begins")->check(CLI::Range(0, 1 << 20));
   add("--tiles", c.tiles, "DOWNxACROSS fragments of as many instructions beside each other (default 1x1)");
   add("--loads", c.loads, "how many moves (default: as many as fill the fragments)")->check(CLI::Range(1, 256));
-  add("--into", c.into, "fragment register of each moved register (register r of fragment f: f * registers + r; default 0,1,2,...)")->delimiter(',')->check(CLI::NonNegativeNumber);
+  add("--into", c.into, "fragment register of each moved register (register r of fragment f: f * registers + r; default 0,1,2,...)")
+      ->delimiter(',')
+      ->check(CLI::NonNegativeNumber);
   add("--assume-row", c.assume_row, "check a formula of lane, i (element of the lane), register, warp: 'lane / 4 + 8 * (i / 2)'");
   add("--assume-col", c.assume_col, "'lane % 4 * 2 + i % 2'");
   add("--assume", c.assume, "check a table: a CSV with row,col,lane,register[,bit_lo][,warp]");
@@ -165,12 +195,14 @@ std::string check_usage(const LayoutCheck& c) {
   const bool moves = !c.move.empty() || !c.stored_by.empty(), assumes = !c.assume.empty() || !c.assume_row.empty() || !c.assume_col.empty();
   if (!c.move.empty() && !c.stored_by.empty()) return "--loaded-by and --stored-by exclude each other";
   if (moves && assumes) return "--loaded-by, --stored-by and --assume exclude each other";
-  if (assumes && !c.assume.empty() == (!c.assume_row.empty() || !c.assume_col.empty())) return "--assume and the formulas --assume-row and --assume-col exclude each other";
+  if (assumes && !c.assume.empty() == (!c.assume_row.empty() || !c.assume_col.empty()))
+    return "--assume and the formulas --assume-row and --assume-col exclude each other";
   if (c.assume_row.empty() != c.assume_col.empty()) return "--assume-row and --assume-col go together";
   const int sources = !c.addresses.empty() + !c.lane_byte.empty() + !c.lane_row.empty();
   if (sources > 1) return "--addresses, --lane-byte and --lane-row exclude each other";
   if (!c.lane_col.empty() && c.lane_row.empty()) return "--lane-col needs --lane-row";
-  if (!moves && (sources || !c.order.empty() || !c.tiles.empty() || !c.into.empty() || c.row_bytes || c.offset || c.loads)) return "addresses and shared memory go with --loaded-by or --stored-by";
+  if (!moves && (sources || !c.order.empty() || !c.tiles.empty() || !c.into.empty() || c.row_bytes || c.offset || c.loads))
+    return "addresses and shared memory go with --loaded-by or --stored-by";
   return "";
 }
 
@@ -178,4 +210,4 @@ std::string answer_check(const LayoutCheck& c, const layout::Table& fragment, co
   return c.move.empty() && c.stored_by.empty() ? belief_answer(c, fragment, json, diags) : coverage_answer(c, fragment, swizzle, warp, json, diags);
 }
 
-} // namespace tcsim::tool
+}  // namespace tcsim::tool

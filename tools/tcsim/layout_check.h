@@ -26,4 +26,4 @@ std::string check_usage(const LayoutCheck& c);
 /// The answer as text or JSON. An error in diags: bad input, or the answer is no. swizzle: "" for none; warp: -1 for the first.
 std::string answer_check(const LayoutCheck& c, const layout::Table& fragment, const std::string& swizzle, int warp, bool json, Diagnostics& diags);
 
-} // namespace tcsim::tool
+}  // namespace tcsim::tool

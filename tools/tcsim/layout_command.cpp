@@ -1,6 +1,6 @@
 // tcsim layout INSTRUCTION ...: which lane, register and bits hold which element, both ways.
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 #include <memory>
 
@@ -58,8 +58,11 @@ std::string answer(const LayoutCommand& c, const std::vector<layout::Table>& tab
           for (const layout::Home& h : t.homes(e)) found.push_back({e, h});
     if (found.empty()) {
       if (!c.operand.empty())
-        diags.error("layout", {}, c.element.empty() ? fmt::format("{} {}: nothing is held there; lanes 0 to {}, registers 0 to {}", t.instruction, t.operand, t.largest(&layout::Home::lane), t.largest(&layout::Home::reg))
-                                                    : fmt::format("{} {}: there is no element {},{}, expected rows 0 to {} and columns 0 to {}", t.instruction, t.operand, c.element[0], c.element[1], t.rows() - 1, t.cols() - 1));
+        diags.error("layout", {},
+                    c.element.empty() ? fmt::format("{} {}: nothing is held there; lanes 0 to {}, registers 0 to {}", t.instruction, t.operand,
+                                                    t.largest(&layout::Home::lane), t.largest(&layout::Home::reg))
+                                      : fmt::format("{} {}: there is no element {},{}, expected rows 0 to {} and columns 0 to {}", t.instruction,
+                                                    t.operand, c.element[0], c.element[1], t.rows() - 1, t.cols() - 1));
       continue;
     }
     if (json) answers.push_back(layout::elements_json(t, found, c.element.empty()));
@@ -100,27 +103,35 @@ int run(const LayoutCommand& c) {
   return finish(diags);
 }
 
-} // namespace
+}  // namespace
 
 Action add_layout(CLI::App& app) {
   auto c = std::make_shared<LayoutCommand>();
-  app.add_option("INSTRUCTION", c->instruction, "mma.m16n8k16.f16, ldmatrix.x4.trans, wgmma.m64n128k16.f16, tcgen05.ld.32x32b.x8, core.k.128B.f16, ...");
+  app.add_option("INSTRUCTION", c->instruction,
+                 "mma.m16n8k16.f16, ldmatrix.x4.trans, wgmma.m64n128k16.f16, tcgen05.ld.32x32b.x8, core.k.128B.f16, ...");
   app.add_flag("--list", c->list, "every instruction and its operands");
   app.add_option("--arch", c->arch, "with --list: only what this machine has");
   app.add_option("--operand", c->operand, "default: all")->check(CLI::IsMember({"A", "B", "C", "D", "E", "SFA", "SFB"}));
   app.add_option("--by", c->by, "matrix: element to place; lane: place to elements")->check(CLI::IsMember({"matrix", "lane"}));
-  app.add_option("--format", c->format, "of the table, or text or JSON of an answer")->check(CLI::IsMember({"ascii", "csv", "markdown", "svg", "html", "json"}));
+  app.add_option("--format", c->format, "of the table, or text or JSON of an answer")
+      ->check(CLI::IsMember({"ascii", "csv", "markdown", "svg", "html", "json"}));
   app.add_option("-o,--output", c->output, "a file instead of the terminal");
   app.add_option("--element", c->element, "ROW,COL: where it is")->delimiter(',')->check(CLI::Range(0, 1 << 20));
   app.add_option("--tile", c->tile, "which of several matrices (quad pair of mma.m8n8k4.f16)")->check(CLI::Range(0, 1 << 20));
-  for (auto& [name, value, text] : {std::tuple{"--lane", &c->lane, "what this lane holds"}, {"--register", &c->reg, "what this register holds"},
-                                    {"--warp", &c->warp, "of the warpgroup"}, {"--tmem-lane", &c->tmem_lane, "what this lane of Tensor Memory holds"},
-                                    {"--tmem-column", &c->tmem_column, "what this column holds"}, {"--shared", &c->shared, "what begins at this byte offset"}})
+  for (auto& [name, value, text] : {std::tuple{"--lane", &c->lane, "what this lane holds"},
+                                    {"--register", &c->reg, "what this register holds"},
+                                    {"--warp", &c->warp, "of the warpgroup"},
+                                    {"--tmem-lane", &c->tmem_lane, "what this lane of Tensor Memory holds"},
+                                    {"--tmem-column", &c->tmem_column, "what this column holds"},
+                                    {"--shared", &c->shared, "what begins at this byte offset"}})
     app.add_option(name, *value, text)->check(CLI::Range(0, 1 << 20));
   app.add_option("--acc", c->options.accumulator, "type of C and D where there is a choice (f16, f32)");
-  app.add_option("--swizzle", c->swizzle, "of operands in shared memory: none 32B 64B 128B 128B_atom_32B (default 128B); with --loaded-by or --stored-by also B,M,S (default none)");
+  app.add_option(
+      "--swizzle", c->swizzle,
+      "of operands in shared memory: none 32B 64B 128B 128B_atom_32B (default 128B); with --loaded-by or --stored-by also B,M,S (default none)");
   app.add_option("--major", c->major, "of operands in shared memory")->check(CLI::IsMember({"k", "mn"}));
-  app.add_option("--space", c->options.space, "of A of wgmma (registers, shared) and tcgen05.mma (shared, tmem)")->check(CLI::IsMember({"registers", "shared", "tmem"}));
+  app.add_option("--space", c->options.space, "of A of wgmma (registers, shared) and tcgen05.mma (shared, tmem)")
+      ->check(CLI::IsMember({"registers", "shared", "tmem"}));
   app.add_option("--cta-group", c->options.cta_group, "tcgen05.mma")->check(CLI::Range(1, 2));
   app.add_option("--scale-vec", c->options.scale_vec, "scale factors a row")->check(CLI::IsMember({1, 2, 4}));
   app.add_option("--half-split", c->options.half_split, "columns between the halves of tcgen05.ld.16x32bx2")->check(CLI::Range(1, 511));
@@ -128,4 +139,4 @@ Action add_layout(CLI::App& app) {
   return [c](const Invocation&) { return run(*c); };
 }
 
-} // namespace tcsim::tool
+}  // namespace tcsim::tool

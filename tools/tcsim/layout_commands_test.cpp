@@ -16,7 +16,8 @@ bool has(const std::string& text, std::string_view part) { return text.find(part
 void expect_says(const std::string& text, std::string_view part) { EXPECT_TRUE(has(text, part)) << "no '" << part << "' in:\n" << text; }
 
 TEST(LayoutCommand, FullNamesAndBadNumbers) {
-  EXPECT_EQ(run("layout mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 --operand A --element 9,3").out, "A[9][3]: lane 5, register 1, bits 16-31\n");
+  EXPECT_EQ(run("layout mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 --operand A --element 9,3").out,
+            "A[9][3]: lane 5, register 1, bits 16-31\n");
   const Outcome negative = run("layout mma.m16n8k16.f16 --element -1,3");
   EXPECT_EQ(negative.code, 2);
   EXPECT_LT(negative.err.size(), 200u) << negative.err;
@@ -25,9 +26,11 @@ TEST(LayoutCommand, FullNamesAndBadNumbers) {
 
 // The interface's example: PTX ISA, m16n8k16: row 9 = 1 + 8, column 3 = 2 * 1 + 1: lane 5, a3: register 1, upper half.
 TEST(LayoutCommand, ElementAndPlace) {
-  EXPECT_EQ(run("layout mma.m16n8k16.f16 --operand A --element 9,3 --format json").out, "{\"operand\":\"A\",\"row\":9,\"col\":3,\"lane\":5,\"register\":1,\"bit_lo\":16,\"bit_hi\":31}\n");
+  EXPECT_EQ(run("layout mma.m16n8k16.f16 --operand A --element 9,3 --format json").out,
+            "{\"operand\":\"A\",\"row\":9,\"col\":3,\"lane\":5,\"register\":1,\"bit_lo\":16,\"bit_hi\":31}\n");
   EXPECT_EQ(run("layout mma.m16n8k16.f16 --operand A --element 9,3").out, "A[9][3]: lane 5, register 1, bits 16-31\n");
-  EXPECT_EQ(run("layout mma.m16n8k16.f16 --operand A --lane 5 --register 1").out, "A[9][2]: lane 5, register 1, bits 0-15\nA[9][3]: lane 5, register 1, bits 16-31\n");
+  EXPECT_EQ(run("layout mma.m16n8k16.f16 --operand A --lane 5 --register 1").out,
+            "A[9][2]: lane 5, register 1, bits 0-15\nA[9][3]: lane 5, register 1, bits 16-31\n");
   const Json both = Json::parse(run("layout mma.m16n8k16.f16 --operand A --lane 5 --register 1 --format json").out);
   ASSERT_EQ(both.size(), 2u);
   EXPECT_EQ(both[1].at("col"), 3);
@@ -36,23 +39,29 @@ TEST(LayoutCommand, ElementAndPlace) {
   for (const char* part : {"A[1][2]", "A[1][3]", "B[2][1]", "B[3][1]", "C[1][2]", "D[1][2]"}) expect_says(all, part);
   // Warps, Tensor Memory, shared memory. D[41][77] of wgmma: row 41 = 16 * 2 + 1 + 8, column 77 = 8 * 9 + 2 * 2 + 1: element 4 * 9 + 3.
   EXPECT_EQ(run("layout wgmma.m64n128k16.f16 --operand D --element 41,77").out, "D[41][77]: warp 2, lane 6, register 39, bits 0-31\n");
-  EXPECT_EQ(run("layout wgmma.m64n128k16.f16 --operand D --warp 2 --lane 6 --register 39").out, "D[41][77]: warp 2, lane 6, register 39, bits 0-31\n");
-  EXPECT_EQ(run("layout wgmma.m64n128k16.f16 --operand B --element 10,3 --swizzle 128B").out, "B[10][3]: byte 0x1a4 of shared memory, bank 9, bits 0-15\n");
+  EXPECT_EQ(run("layout wgmma.m64n128k16.f16 --operand D --warp 2 --lane 6 --register 39").out,
+            "D[41][77]: warp 2, lane 6, register 39, bits 0-31\n");
+  EXPECT_EQ(run("layout wgmma.m64n128k16.f16 --operand B --element 10,3 --swizzle 128B").out,
+            "B[10][3]: byte 0x1a4 of shared memory, bank 9, bits 0-15\n");
   EXPECT_EQ(run("layout wgmma.m64n128k16.f16 --operand B --shared 420").out, "B[10][3]: byte 0x1a4 of shared memory, bank 9, bits 0-15\n");
   EXPECT_EQ(run("layout tcgen05.mma.m64n128k16.f16 --operand D --element 17,5").out, "D[17][5]: TMEM lane 33, TMEM column 5, bits 0-31\n");
-  EXPECT_EQ(run("layout tcgen05.mma.m64n128k16.f16 --operand D --tmem-lane 33 --tmem-column 5").out, "D[17][5]: TMEM lane 33, TMEM column 5, bits 0-31\n");
+  EXPECT_EQ(run("layout tcgen05.mma.m64n128k16.f16 --operand D --tmem-lane 33 --tmem-column 5").out,
+            "D[17][5]: TMEM lane 33, TMEM column 5, bits 0-31\n");
 }
 
 TEST(LayoutCommand, Formats) {
   const Sandbox box;
-  const auto draw = [&](const std::string& format, const std::string& more = "") { return box.run("layout mma.m16n8k16.f16 --operand A --format " + format + " " + more); };
-  expect_says(draw("ascii").out, "T0:a0  T0:a1  T1:a0");           // the manual's figure, row 0
+  const auto draw = [&](const std::string& format, const std::string& more = "") {
+    return box.run("layout mma.m16n8k16.f16 --operand A --format " + format + " " + more);
+  };
+  expect_says(draw("ascii").out, "T0:a0  T0:a1  T1:a0");  // the manual's figure, row 0
   expect_says(draw("ascii", "--by lane").out, "(9,2)(9,3)");
   const std::string csv = draw("csv").out;
   EXPECT_TRUE(csv.starts_with("operand,row,col,lane,register,bit_lo,bit_hi\nA,0,0,0,0,0,15\n")) << csv;
   EXPECT_EQ(std::count(csv.begin(), csv.end(), '\n'), 1 + 256);
   expect_says(csv, "\nA,9,3,5,1,16,31\n");
-  EXPECT_TRUE(draw("csv", "--by lane").out.starts_with("operand,row,col,lane,register,bit_lo,bit_hi\nA,0,0,0,0,0,15\nA,0,1,0,0,16,31\nA,8,0,0,1,0,15\n"));
+  EXPECT_TRUE(
+      draw("csv", "--by lane").out.starts_with("operand,row,col,lane,register,bit_lo,bit_hi\nA,0,0,0,0,0,15\nA,0,1,0,0,16,31\nA,8,0,0,1,0,15\n"));
   expect_says(draw("markdown").out, "| **9** |");
   EXPECT_EQ(Json::parse(draw("json").out).at("elements").size(), 256u);
   EXPECT_EQ(draw("svg", "-o a.svg").code, 0);
@@ -68,7 +77,9 @@ TEST(LayoutCommand, Formats) {
 
 TEST(LayoutCommand, List) {
   const std::string all = run("layout --list").out;
-  for (const char* name : {"mma.m16n8k16.f16 ", "mma.sp.m16n8k32.f16 ", "mma.m16n8k64.e2m1.block_scale ", "wmma.m16n16k16.bf16 ", "wgmma.m64n128k16.f16 ", "ldmatrix.x4.trans ", "movmatrix ", "tcgen05.ld.32x32b.x8 ", "tcgen05.mma.m128n256k16.f16 ", "core.k.128B.f16 "})
+  for (const char* name :
+       {"mma.m16n8k16.f16 ", "mma.sp.m16n8k32.f16 ", "mma.m16n8k64.e2m1.block_scale ", "wmma.m16n16k16.bf16 ", "wgmma.m64n128k16.f16 ",
+        "ldmatrix.x4.trans ", "movmatrix ", "tcgen05.ld.32x32b.x8 ", "tcgen05.mma.m128n256k16.f16 ", "core.k.128B.f16 "})
     expect_says(all, name);
   const std::string turing = run("layout --list --arch t4").out;
   expect_says(turing, "mma.m16n8k8.f16 ");
@@ -137,7 +148,8 @@ TEST(LayoutCommand, AddressFiles) {
   expect_says(error("-1\n"), "a.txt:1:1: error: found '-1'");
   expect_says(error("1 2 3\n"), "a.txt:1:5");
   EXPECT_EQ(box.run("layout mma.m16n8k8.f16 --operand A --loaded-by ldmatrix.x2 --addresses none.txt").code, 1);
-  expect_says(box.run("layout mma.m16n8k8.f16 --operand A --loaded-by ldmatrix.x2 --lane-row 'lane +'").err, "--lane-row 'lane +', column 7: found the end");
+  expect_says(box.run("layout mma.m16n8k8.f16 --operand A --loaded-by ldmatrix.x2 --lane-row 'lane +'").err,
+              "--lane-row 'lane +', column 7: found the end");
   expect_says(box.run("layout mma.m16n8k8.f16 --operand A --loaded-by ldmatrix.x2 --lane-row '4 / lane'").err, "no value for lane 0");
 }
 
@@ -154,11 +166,17 @@ TEST(LayoutCommand, OtherFragmentMistakes) {
   expect_says(run(buffers + "--lane-row lane").out, "moved registers 2-3: the fragment has no such register");
   expect_says(run("layout mma.m16n8k16.f16 --operand B --order row --loaded-by ldmatrix.x2").out, "with .trans there are some");
   EXPECT_EQ(run("layout mma.m16n8k16.f16 --operand D --stored-by stmatrix.x2 --lane-row 'lane % 16'").code, 0);
-  const Outcome store = run("layout wgmma.m64n64k16.f16 --operand D --warp 1 --stored-by stmatrix.x4 --lane-row 'lane % 16' --lane-col 'load * 16 + lane / 16 * 8'");
+  const Outcome store =
+      run("layout wgmma.m64n64k16.f16 --operand D --warp 1 --stored-by stmatrix.x4 --lane-row 'lane % 16' --lane-col 'load * 16 + lane / 16 * 8'");
   EXPECT_EQ(store.code, 0) << store.out << store.err;
-  expect_says(run("layout mma.m16n8k16.f16 --operand A --loaded-by ldmatrix.x4 --lane-row 'lane % 16' --lane-col 'lane / 16 * 8' --row-bytes 128").out, "32 wavefronts, ideal 4, conflicts 28");
-  expect_says(run("layout mma.m16n8k16.f16 --operand A --loaded-by ldmatrix.x4 --lane-row 'lane % 16' --lane-col 'lane / 16 * 8' --row-bytes 128 --swizzle 128B").out, "4 wavefronts, ideal 4, conflicts 0");
+  expect_says(
+      run("layout mma.m16n8k16.f16 --operand A --loaded-by ldmatrix.x4 --lane-row 'lane % 16' --lane-col 'lane / 16 * 8' --row-bytes 128").out,
+      "32 wavefronts, ideal 4, conflicts 28");
+  expect_says(run("layout mma.m16n8k16.f16 --operand A --loaded-by ldmatrix.x4 --lane-row 'lane % 16' --lane-col 'lane / 16 * 8' --row-bytes 128 "
+                  "--swizzle 128B")
+                  .out,
+              "4 wavefronts, ideal 4, conflicts 0");
 }
 
-} // namespace
-} // namespace tcsim::tool
+}  // namespace
+}  // namespace tcsim::tool

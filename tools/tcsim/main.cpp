@@ -1,6 +1,6 @@
 // tcsim: simulates GEMM kernels of NVIDIA tensor-core GPUs from their PTX.
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 #include <cstdio>
 #include <exception>
@@ -30,12 +30,12 @@ struct Verb {
   Action action;
 };
 
-constexpr const char* kExitCodes = "Exit codes: 0 success; 1 bad input; 2 usage; 3 the simulated kernel "
-                                   "failed; 4 the result check failed; 70 a bug of ours.";
+constexpr const char* kExitCodes =
+    "Exit codes: 0 success; 1 bad input; 2 usage; 3 the simulated kernel "
+    "failed; 4 the result check failed; 70 a bug of ours.";
 
 /// Verbs of the interface that this release does not have.
-const std::vector<std::pair<const char*, const char*>> kAbsent = {{"replay", "run a recorded trace"},
-                                                                  {"trace", "import and export traces"}};
+const std::vector<std::pair<const char*, const char*>> kAbsent = {{"replay", "run a recorded trace"}, {"trace", "import and export traces"}};
 
 /// "; did you mean 'gemm'?", or "" when nothing is near.
 std::string suggestion(const std::string& written, const std::set<std::string>& known) {
@@ -96,8 +96,7 @@ int run_program(int argc, char** argv) {
     CLI::App* verb = app.add_subcommand(name, fmt::format("({}; not in this release)", doc));
     verb->allow_extras();
     verb->set_help_flag();
-    verbs.push_back(
-        {verb, [name = std::string(name)](const Invocation&) { return not_in_this_release(name); }});
+    verbs.push_back({verb, [name = std::string(name)](const Invocation&) { return not_in_this_release(name); }});
   }
   CLI::App* help = app.add_subcommand("help", "Explain a verb");
   std::string topic;
@@ -130,8 +129,8 @@ int run_program(int argc, char** argv) {
   return kUsage;
 }
 
-} // namespace
-} // namespace tcsim::tool
+}  // namespace
+}  // namespace tcsim::tool
 
 int main(int argc, char** argv) {
   try {
@@ -141,9 +140,7 @@ int main(int argc, char** argv) {
                "tcsim: internal error: {}\nThis is a bug of tcsim, not of your kernel. Please report it with "
                "the command and its inputs.\n",
                error.what());
-  } catch (const std::bad_alloc&) {
-    fmt::print(stderr, "tcsim: out of memory\n");
-  } catch (const std::exception& error) {
+  } catch (const std::bad_alloc&) { fmt::print(stderr, "tcsim: out of memory\n"); } catch (const std::exception& error) {
     fmt::print(stderr, "tcsim: internal error: {}\n", error.what());
   }
   return tcsim::tool::kInternal;

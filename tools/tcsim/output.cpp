@@ -16,9 +16,8 @@ namespace tcsim::tool {
 namespace {
 
 /// Kinds of errors that the simulated kernel itself makes (interface.md, "Diagnostics have stable kinds").
-constexpr std::array<std::string_view, 7> kRunKinds = {
-    "deadlock",       "out-of-bounds",     "misaligned", "illegal-instruction",
-    "barrier-misuse", "tma-byte-mismatch", "tmem-misuse"};
+constexpr std::array<std::string_view, 7> kRunKinds = {"deadlock",       "out-of-bounds",     "misaligned", "illegal-instruction",
+                                                       "barrier-misuse", "tma-byte-mismatch", "tmem-misuse"};
 
 bool is_run_kind(std::string_view kind) {
   for (const std::string_view known : kRunKinds)
@@ -34,7 +33,7 @@ std::string short_count(uint64_t n) {
 
 std::string temporary_beside(const std::string& path) { return fmt::format("{}.tmp{}", path, getpid()); }
 
-} // namespace
+}  // namespace
 
 void print_diagnostics(const Diagnostics& diags, bool quiet) {
   for (const Diagnostic& diagnostic : diags.all())
@@ -46,12 +45,9 @@ int exit_code(const Diagnostics& diags, bool strict) {
   for (const Diagnostic& diagnostic : diags.all()) {
     if (diagnostic.severity == Severity::warning && strict) kernel = true;
     if (diagnostic.severity != Severity::error) continue;
-    if (diagnostic.kind == "check-failed")
-      check = true;
-    else if (is_run_kind(diagnostic.kind))
-      kernel = true;
-    else
-      input = true;
+    if (diagnostic.kind == "check-failed") check = true;
+    else if (is_run_kind(diagnostic.kind)) kernel = true;
+    else input = true;
   }
   return input ? kBadInput : kernel ? kKernelFailed : check ? kCheckFailed : kSuccess;
 }
@@ -80,23 +76,17 @@ bool write_file(const std::string& path, std::string_view content, Diagnostics& 
 bool check_writable(const std::string& path, Diagnostics& diags) {
   if (path.empty() || path == "-") return true;
   std::error_code error;
-  const std::filesystem::path target(path),
-      folder = target.has_parent_path() ? target.parent_path() : std::filesystem::path(".");
+  const std::filesystem::path target(path), folder = target.has_parent_path() ? target.parent_path() : std::filesystem::path(".");
   int code = 0;
-  if (std::filesystem::is_directory(target, error))
-    code = EISDIR;
-  else if (!std::filesystem::is_directory(folder, error))
-    code = ENOENT;
-  else if (std::filesystem::exists(target, error) ? access(target.c_str(), W_OK) != 0
-                                                  : access(folder.c_str(), W_OK) != 0)
-    code = errno;
+  if (std::filesystem::is_directory(target, error)) code = EISDIR;
+  else if (!std::filesystem::is_directory(folder, error)) code = ENOENT;
+  else if (std::filesystem::exists(target, error) ? access(target.c_str(), W_OK) != 0 : access(folder.c_str(), W_OK) != 0) code = errno;
   if (code == 0) return true;
   diags.error("output", {path, 0, 0}, fmt::format("cannot write the file: {}", std::strerror(code)));
   return false;
 }
 
-ProgressLine::ProgressLine(bool wanted)
-    : on_(wanted && isatty(STDERR_FILENO)), start_(Clock::now()), last_(start_) {}
+ProgressLine::ProgressLine(bool wanted) : on_(wanted && isatty(STDERR_FILENO)), start_(Clock::now()), last_(start_) {}
 
 bool ProgressLine::due() {
   const auto now = Clock::now();
@@ -108,8 +98,8 @@ bool ProgressLine::due() {
 void ProgressLine::draw(std::string_view counts, uint64_t done, uint64_t total, std::string_view what) {
   const double share = total ? static_cast<double>(done) / static_cast<double>(total) : 0;
   const auto filled = static_cast<size_t>(share * 20);
-  std::string line = fmt::format("[{}{}] {:3.0f} %  {}{}/{} {}", std::string(filled, '#'),
-                                 std::string(20 - filled, '.'), share * 100, counts, done, total, what);
+  std::string line =
+      fmt::format("[{}{}] {:3.0f} %  {}{}/{} {}", std::string(filled, '#'), std::string(20 - filled, '.'), share * 100, counts, done, total, what);
   if (done) {
     const double spent = std::chrono::duration<double>(last_ - start_).count();
     const auto left = static_cast<uint64_t>(spent / share - spent);
@@ -139,4 +129,4 @@ void ProgressLine::clear() {
   drawn_ = false;
 }
 
-} // namespace tcsim::tool
+}  // namespace tcsim::tool

@@ -25,7 +25,7 @@ bool check_writable(const std::string& path, Diagnostics& diags);
 
 /// One line on a terminal's stderr, redrawn a few times a second; nothing when stderr is no terminal.
 class ProgressLine {
-public:
+ public:
   explicit ProgressLine(bool wanted);
   ~ProgressLine() { clear(); }
   /// instructions, cycles: 0 when not known.
@@ -34,7 +34,7 @@ public:
   void update_items(uint64_t done, uint64_t total, std::string_view what);
   void clear();
 
-private:
+ private:
   bool due();
   void draw(std::string_view counts, uint64_t done, uint64_t total, std::string_view what);
   using Clock = std::chrono::steady_clock;
@@ -42,4 +42,4 @@ private:
   Clock::time_point start_, last_;
 };
 
-} // namespace tcsim::tool
+}  // namespace tcsim::tool

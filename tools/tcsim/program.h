@@ -19,7 +19,7 @@ struct Outcome {
 
 /// A temporary folder with files, and the program in it.
 class Sandbox {
-public:
+ public:
   Sandbox() {
     std::string name = (std::filesystem::temp_directory_path() / "tcsim-test-XXXXXX").string();
     if (!mkdtemp(name.data())) std::abort();
@@ -54,9 +54,8 @@ public:
   Outcome run(const std::string& arguments) const {
     const std::filesystem::path logs = folder_.string() + "-logs";
     std::filesystem::create_directories(logs);
-    const std::string command =
-        fmt::format("cd '{}' && '{}' {} >'{}' 2>'{}' </dev/null", folder_.string(), TCSIM_PROGRAM, arguments,
-                    (logs / "out").string(), (logs / "err").string());
+    const std::string command = fmt::format("cd '{}' && '{}' {} >'{}' 2>'{}' </dev/null", folder_.string(), TCSIM_PROGRAM, arguments,
+                                            (logs / "out").string(), (logs / "err").string());
     const int status = std::system(command.c_str());
     Outcome result;
     result.code = WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + WTERMSIG(status);
@@ -72,8 +71,8 @@ public:
     return result;
   }
 
-private:
+ private:
   std::filesystem::path folder_;
 };
 
-} // namespace tcsim::tool
+}  // namespace tcsim::tool

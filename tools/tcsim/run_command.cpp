@@ -1,7 +1,7 @@
 // tcsim run KERNEL: one kernel with a launch file; without one, prints the parameters and a launch file to
 // fill in.
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 #include <memory>
 
@@ -28,8 +28,7 @@ int print_template(const RunCommand& command, const launch::KernelFile& kernel, 
       if (module->kernels.empty()) launch::choose_kernel(*module, "", {kernel.path, 0, 0}, diags);
       for (const isa::Kernel& each : module->kernels)
         fmt::print("{}\n", launch::launch_template(*module, each, kernel.triton ? &*kernel.triton : nullptr));
-    } else if (const isa::Kernel* only =
-                   launch::choose_kernel(*module, command.options.entry, {kernel.path, 0, 0}, diags)) {
+    } else if (const isa::Kernel* only = launch::choose_kernel(*module, command.options.entry, {kernel.path, 0, 0}, diags)) {
       fmt::print("{}", launch::launch_template(*module, *only, kernel.triton ? &*kernel.triton : nullptr));
     }
   }
@@ -54,18 +53,16 @@ int run(const RunCommand& command, const Invocation& invocation) {
   return run_and_report(command.options, input, invocation);
 }
 
-} // namespace
+}  // namespace
 
 Action add_run(CLI::App& app) {
   auto command = std::make_shared<RunCommand>();
   app.add_option("KERNEL", command->kernel, "a .ptx file or a Triton cache folder")->required();
-  app.add_option("--launch", command->launch,
-                 "launch file (TOML); without it a launch file to fill in is printed");
-  app.add_option("--entry", command->options.entry,
-                 "kernel to run; default: the launch file's, or the module's only one");
+  app.add_option("--launch", command->launch, "launch file (TOML); without it a launch file to fill in is printed");
+  app.add_option("--entry", command->options.entry, "kernel to run; default: the launch file's, or the module's only one");
   add_budget_option(app, command->options);
   add_run_options(app, command->options);
   return [command](const Invocation& invocation) { return run(*command, invocation); };
 }
 
-} // namespace tcsim::tool
+}  // namespace tcsim::tool

@@ -30,8 +30,7 @@ namespace {
 
 std::pair<std::string, std::string> split(const std::string& text) {
   const size_t at = text.find('=');
-  return at == std::string::npos ? std::pair{text, std::string()}
-                                 : std::pair{text.substr(0, at), text.substr(at + 1)};
+  return at == std::string::npos ? std::pair{text, std::string()} : std::pair{text.substr(0, at), text.substr(at + 1)};
 }
 
 /// Of a timeline that is only for the page: more than it holds, so that the page says where it ends.
@@ -39,9 +38,8 @@ constexpr size_t kPageEvents = 30'000;
 
 /// One run, from parsed inputs to reports.
 class Run {
-public:
-  Run(const RunOptions& options, const RunInput& input, const Invocation& invocation)
-      : options_(options), input_(input), invocation_(invocation) {}
+ public:
+  Run(const RunOptions& options, const RunInput& input, const Invocation& invocation) : options_(options), input_(input), invocation_(invocation) {}
 
   int execute() {
     const bool ready = load();
@@ -59,12 +57,10 @@ public:
     return sum;
   }
 
-private:
+ private:
   bool wants_timeline() const { return !functional() && (!options_.timeline.empty() || !options_.html.empty()); }
   bool functional() const { return options_.mode == "functional"; }
-  const launch::TritonMetadata* triton() const {
-    return input_.kernel.triton ? &*input_.kernel.triton : nullptr;
-  }
+  const launch::TritonMetadata* triton() const { return input_.kernel.triton ? &*input_.kernel.triton : nullptr; }
 
   /// Everything that can be wrong before the run, in one go.
   bool load() {
@@ -83,8 +79,7 @@ private:
     if (!launch::prepare(*file_, *module_, prepare, work_, diags_)) return false;
     check_timeline();
     for (const launch::BoundLaunch& bound : work_.launches) {
-      occupancy_.push_back(sim::compute_occupancy(*bound.kernel, bound.info, registers(*bound.kernel),
-                                                  *machine_, bound.smem_place, diags_));
+      occupancy_.push_back(sim::compute_occupancy(*bound.kernel, bound.info, registers(*bound.kernel), *machine_, bound.smem_place, diags_));
       tell_budget(bound);
     }
     if (options_.mode != "timing") {
@@ -97,13 +92,11 @@ private:
 
   /// --regs, .maxnreg, Triton's metadata; 0: the liveness estimate (architecture.md, "From PTX text to
   /// retired").
-  uint32_t given_registers(const isa::Kernel& kernel) const {
-    return launch::given_registers(options_.registers, kernel, triton());
-  }
+  uint32_t given_registers(const isa::Kernel& kernel) const { return launch::given_registers(options_.registers, kernel, triton()); }
   uint32_t registers(const isa::Kernel& kernel) const { return std::max(1u, given_registers(kernel)); }
 
   SharedBudget budget_of(const launch::BoundLaunch& bound) {
-    Diagnostics told; // by the generator before
+    Diagnostics told;  // by the generator before
     return input_.gemm ? gemm_budget(*input_.gemm, *machine_, told)
                        : kernel_budget(*module_, *bound.kernel, bound.info.dynamic_smem_bytes, triton(), *machine_);
   }
@@ -133,8 +126,7 @@ private:
     for (const std::string& dump : options_.dump) {
       const auto [name, path] = split(dump);
       if (!file_->find_buffer(name))
-        diags_.error("launch-mismatch", {"--dump", 0, 0},
-                     fmt::format("there is no buffer '{}'{}", name, launch::suggestion(name, names)));
+        diags_.error("launch-mismatch", {"--dump", 0, 0}, fmt::format("there is no buffer '{}'{}", name, launch::suggestion(name, names)));
       check_writable(path, diags_);
     }
   }
@@ -143,9 +135,7 @@ private:
     uint64_t ctas = 0;
     for (const launch::BoundLaunch& bound : work_.launches) ctas = std::max(ctas, bound.info.grid.count());
     for (const uint64_t cta : options_.timeline_ctas)
-      if (cta >= ctas)
-        diags_.error("launch-mismatch", {"--timeline-ctas", 0, 0},
-                     fmt::format("there is no CTA {}: the grid has {}", cta, ctas));
+      if (cta >= ctas) diags_.error("launch-mismatch", {"--timeline-ctas", 0, 0}, fmt::format("there is no CTA {}: the grid has {}", cta, ctas));
     timeline_.options.ctas = options_.timeline_ctas;
     if (!options_.timeline.empty()) return;
     timeline_.options.max_events = kPageEvents;
@@ -156,11 +146,10 @@ private:
     ProgressLine progress(!options_.quiet);
     for (size_t i = 0; i < work_.launches.size() && !diags_.has_errors(); ++i) {
       const launch::BoundLaunch& bound = work_.launches[i];
-      if (functional())
-        run_functional(bound, occupancy_[i], progress);
+      if (functional()) run_functional(bound, occupancy_[i], progress);
       else
-        reports_.push_back(run_timed(*module_, bound, work_.memory, *machine_, timed_options(*bound.kernel),
-                                     progress, diags_, wants_timeline() ? &timeline_ : nullptr));
+        reports_.push_back(run_timed(*module_, bound, work_.memory, *machine_, timed_options(*bound.kernel), progress, diags_,
+                                     wants_timeline() ? &timeline_ : nullptr));
     }
     progress.clear();
     ran_ = !diags_.has_errors();
@@ -175,22 +164,17 @@ private:
     return out;
   }
 
-  void run_functional(const launch::BoundLaunch& bound, const sim::Occupancy& occupancy,
-                      ProgressLine& progress) {
+  void run_functional(const launch::BoundLaunch& bound, const sim::Occupancy& occupancy, ProgressLine& progress) {
     isa::InterpreterOptions options;
-    options.order = options_.async == "late"     ? isa::AsyncOrder::late
-                    : options_.async == "random" ? isa::AsyncOrder::random
-                                                 : isa::AsyncOrder::eager;
+    options.order = options_.async == "late" ? isa::AsyncOrder::late : options_.async == "random" ? isa::AsyncOrder::random : isa::AsyncOrder::eager;
     options.seed = options_.seed;
     // As many as the chip holds: CTAs that wait for each other make progress exactly when they would there.
-    options.resident_ctas = static_cast<uint32_t>(
-        std::min<uint64_t>(bound.info.grid.count(), uint64_t{occupancy.ctas_per_sm} * machine_->chip.sms));
+    options.resident_ctas = static_cast<uint32_t>(std::min<uint64_t>(bound.info.grid.count(), uint64_t{occupancy.ctas_per_sm} * machine_->chip.sms));
     options.progress = [&](uint64_t done, uint64_t total) { progress.update(0, 0, done, total); };
     const auto start = std::chrono::steady_clock::now();
     isa::LaunchInfo info = bound.info;
     info.generation = sim::generation_of(*machine_);
-    const isa::InterpreterResult result =
-        isa::interpret(*module_, *bound.kernel, info, work_.memory, options, diags_);
+    const isa::InterpreterResult result = isa::interpret(*module_, *bound.kernel, info, work_.memory, options, diags_);
     sim::Report report = describe_launch(*module_, bound, *machine_, occupancy);
     report.mode = options_.mode;
     report.simulated_warp_instructions = result.warp_instructions;
@@ -224,8 +208,7 @@ private:
     if (!options_.html.empty()) write_file(options_.html, page_text(), diags_);
     const auto outputs = {&options_.json, &options_.ncu_csv, &options_.timeline, &options_.html};
     if (options_.quiet || !ran_ || std::any_of(outputs.begin(), outputs.end(), [](const std::string* path) { return *path == "-"; })) return;
-    for (const sim::Report& report : reports_)
-      fmt::print("{}", sim::write_text(report, {.colour = isatty(STDOUT_FILENO) != 0}));
+    for (const sim::Report& report : reports_) fmt::print("{}", sim::write_text(report, {.colour = isatty(STDOUT_FILENO) != 0}));
     std::fflush(stdout);
   }
 
@@ -254,8 +237,7 @@ private:
     for (const std::string& dump : options_.dump) {
       const auto [name, path] = split(dump);
       const launch::BufferSpec& buffer = *file_->find_buffer(name);
-      const auto* bytes =
-          reinterpret_cast<const char*>(work_.memory.map(work_.address.at(name), buffer.bytes()));
+      const auto* bytes = reinterpret_cast<const char*>(work_.memory.map(work_.address.at(name), buffer.bytes()));
       std::string content(bytes, buffer.bytes());
       if (path.ends_with(".npy")) content = launch::npy_header(buffer.dtype, npy_shape(buffer)) + content;
       write_file(path, content, diags_);
@@ -266,9 +248,7 @@ private:
   static std::vector<int64_t> npy_shape(const launch::BufferSpec& buffer) {
     int64_t dense = 1;
     for (size_t i = buffer.shape.size(); i-- > 0; dense *= buffer.shape[i])
-      if (buffer.strides[i] != dense)
-        return {
-            static_cast<int64_t>(buffer.bytes() * 8 / static_cast<uint64_t>(wl::storage_bits(buffer.dtype)))};
+      if (buffer.strides[i] != dense) return {static_cast<int64_t>(buffer.bytes() * 8 / static_cast<uint64_t>(wl::storage_bits(buffer.dtype)))};
     return buffer.shape;
   }
 
@@ -281,30 +261,27 @@ private:
   std::optional<launch::LaunchFile> file_;
   launch::Workspace work_;
   std::vector<sim::Occupancy> occupancy_;
-  std::vector<SharedBudget> budgets_; // that are to be told
+  std::vector<SharedBudget> budgets_;  // that are to be told
   std::vector<sim::Report> reports_;
   TimelineRequest timeline_;
   std::optional<launch::CheckOutcome> check_;
   bool ran_ = false;
 };
 
-} // namespace
+}  // namespace
 
 int check_usage(const RunOptions& o) {
   if (!o.record.empty()) return not_in_this_release("--record");
   if (o.warm) return not_in_this_release("--warm");
   if (!o.async.empty() && o.mode != "functional") return usage_error("--async is for --mode functional");
-  if (o.mode == "functional" && !o.ncu_csv.empty())
-    return usage_error("--ncu-csv needs a mode with time: full or timing");
-  if (o.mode == "functional" && !o.timeline.empty())
-    return usage_error("--timeline needs a mode with time: full or timing");
+  if (o.mode == "functional" && !o.ncu_csv.empty()) return usage_error("--ncu-csv needs a mode with time: full or timing");
+  if (o.mode == "functional" && !o.timeline.empty()) return usage_error("--timeline needs a mode with time: full or timing");
   if (o.timeline.empty() && o.html.empty() && !o.timeline_ctas.empty()) return usage_error("--timeline-ctas needs --timeline or --html");
   for (const std::string& text : o.set)
     if (split(text).first.find('.') == std::string::npos || text.find('=') == std::string::npos)
       return usage_error(fmt::format("--set '{}', expected SECTION.KEY=VALUE", text));
   for (const std::string& text : o.dump) {
-    if (split(text).first.empty() || split(text).second.empty())
-      return usage_error(fmt::format("--dump '{}', expected BUFFER=FILE", text));
+    if (split(text).first.empty() || split(text).second.empty()) return usage_error(fmt::format("--dump '{}', expected BUFFER=FILE", text));
     if (o.mode == "timing") return usage_error("--dump needs a mode with values: full or functional");
   }
   return kSuccess;
@@ -323,4 +300,4 @@ int run_and_report(const RunOptions& options, const RunInput& input, const Invoc
   return code;
 }
 
-} // namespace tcsim::tool
+}  // namespace tcsim::tool

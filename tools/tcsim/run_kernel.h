@@ -18,16 +18,16 @@ namespace tcsim::tool {
 
 struct RunOptions {
   std::string arch = "h200";
-  std::vector<std::string> set; // SECTION.KEY=VALUE
+  std::vector<std::string> set;  // SECTION.KEY=VALUE
   std::string mode = "full";
-  std::string async; // empty: not given
+  std::string async;  // empty: not given
   uint32_t threads = 1, registers = 0;
   uint64_t seed = 1;
   std::string entry, json, ncu_csv, html, timeline, record;
-  std::vector<std::string> dump; // BUFFER=FILE
+  std::vector<std::string> dump;  // BUFFER=FILE
   std::vector<uint64_t> timeline_ctas;
   bool quiet = false, strict = false, warm = false;
-  bool budget = false; // print what shared memory consists of instead of running
+  bool budget = false;  // print what shared memory consists of instead of running
 };
 
 /// --arch, --set, --mode, --threads, --regs, --seed, --async, and the report and timeline options.
@@ -46,10 +46,10 @@ std::optional<cfg::Machine> load_machine(const RunOptions& options, Diagnostics&
 struct RunInput {
   launch::KernelFile kernel;
   std::string launch_path, launch_text;
-  std::optional<gemm::Config> gemm{}; // that the kernel was generated from
+  std::optional<gemm::Config> gemm{};  // that the kernel was generated from
 };
 
 /// The whole run. Returns the exit code; everything is printed and written. cycles (may be nullptr): of the launches, 0 without time.
 int run_and_report(const RunOptions& options, const RunInput& input, const Invocation& invocation, double* cycles = nullptr);
 
-} // namespace tcsim::tool
+}  // namespace tcsim::tool

@@ -60,8 +60,7 @@ init = "file:b.bin"
 )";
 
 std::string launch_table(const char* entry) {
-  return fmt::format("[[launch]]\nentry = \"{}\"\ngrid = [1]\nblock = [32]\nargs = [{{ buffer = \"A\" }}]\n",
-                     entry);
+  return fmt::format("[[launch]]\nentry = \"{}\"\ngrid = [1]\nblock = [32]\nargs = [{{ buffer = \"A\" }}]\n", entry);
 }
 
 int32_t word(const std::string& bytes, size_t index) {
@@ -78,11 +77,8 @@ TEST(Run, SymbolsAndSequences) {
   EXPECT_EQ(box.run("run k.ptx --launch once.toml --mode functional --quiet --dump A=a.bin").code, 0);
   EXPECT_EQ(word(box.read("a.bin"), 5), 5 * 3 + 7);
 
-  box.write("twice.toml", launch_table("clear") + launch_table("scale_add") + kBuffers +
-                              "[symbol.scale]\nbytes = \"05000000\"\n");
-  EXPECT_EQ(
-      box.run("run k.ptx --launch twice.toml --mode functional --quiet --dump A=a.npy --json r.json").code,
-      0);
+  box.write("twice.toml", launch_table("clear") + launch_table("scale_add") + kBuffers + "[symbol.scale]\nbytes = \"05000000\"\n");
+  EXPECT_EQ(box.run("run k.ptx --launch twice.toml --mode functional --quiet --dump A=a.npy --json r.json").code, 0);
   const std::string npy = box.read("a.npy");
   ASSERT_EQ(npy.size(), 128u + 128u);
   EXPECT_THAT(npy.substr(0, 128), HasSubstr("'descr': '<i4', 'fortran_order': False, 'shape': (32,), "));
@@ -126,9 +122,8 @@ TEST(Run, TritonCacheFolder) {
   std::string ptx = kKernel;
   box.write("cache/scale_add.ptx", ptx);
   // The keys of Triton 3.x's metadata that a launch needs.
-  box.write(
-      "cache/scale_add.json",
-      R"({"hash": "ab", "target": {"backend": "cuda", "arch": 80, "warp_size": 32}, "num_warps": 2, "num_ctas": 1,
+  box.write("cache/scale_add.json",
+            R"({"hash": "ab", "target": {"backend": "cuda", "arch": 80, "warp_size": 32}, "num_warps": 2, "num_ctas": 1,
                                         "cluster_dims": [1, 1, 1], "shared": 1024, "name": "scale_add", "maxnreg": null})");
   const Outcome printed = box.run("run cache --entry scale_add");
   EXPECT_THAT(printed.out, HasSubstr("block = [64, 1, 1]"));
@@ -137,20 +132,17 @@ TEST(Run, TritonCacheFolder) {
   std::string launch = "grid = [1]\nargs = [{ buffer = \"A\" }]\n" + kBuffers;
   launch.replace(launch.find("[32]"), 4, "[64]");
   box.write("l.toml", launch);
-  EXPECT_EQ(box.run("run cache --launch l.toml --mode functional --quiet --dump A=a.bin --json r.json").code,
-            0);
+  EXPECT_EQ(box.run("run cache --launch l.toml --mode functional --quiet --dump A=a.bin --json r.json").code, 0);
   EXPECT_EQ(word(box.read("a.bin"), 63), 63 * 3 + 7);
   EXPECT_EQ(nlohmann::json::parse(box.read("r.json"))["launch"]["dynamic_smem_bytes"], 1024);
 }
 
 TEST(Run, GemmOfEveryStyle) {
   const Sandbox box;
-  for (const char* style : {"simt --tile 64x64x8 --stages 1 --dtype f32", "wmma --tile 64x64x32 --stages 1",
-                            "ampere --tile 64x64x32 --stages 3 --swizzle xor",
-                            "ampere --tile 64x64x32 --stages 2 --swizzle padded --dtype bf16",
-                            "ampere --tile 64x64x64 --stages 2 --dtype s8 --acc s32"}) {
-    const Outcome outcome = box.run(std::string("gemm -m 128 -n 128 -k 128 --mode functional --style ") +
-                                    style + " --emit-ptx g.ptx --json r.json");
+  for (const char* style :
+       {"simt --tile 64x64x8 --stages 1 --dtype f32", "wmma --tile 64x64x32 --stages 1", "ampere --tile 64x64x32 --stages 3 --swizzle xor",
+        "ampere --tile 64x64x32 --stages 2 --swizzle padded --dtype bf16", "ampere --tile 64x64x64 --stages 2 --dtype s8 --acc s32"}) {
+    const Outcome outcome = box.run(std::string("gemm -m 128 -n 128 -k 128 --mode functional --style ") + style + " --emit-ptx g.ptx --json r.json");
     EXPECT_EQ(outcome.code, 0) << style << "\n" << outcome.err;
     if (outcome.code != 0) continue;
     EXPECT_TRUE(nlohmann::json::parse(box.read("r.json"))["check"]["passed"].get<bool>());
@@ -166,8 +158,7 @@ TEST(Run, TuringKernelsOnT4) {
     for (const char* mode : {"functional", "full"}) {
       const Outcome outcome = box.run(fmt::format("run '{0}{1}.ptx' --launch '{0}{1}.toml' --arch t4 --mode {2} --json r.json", cuda, name, mode));
       EXPECT_EQ(outcome.code, 0) << name << " " << mode << "\n" << outcome.err;
-      EXPECT_EQ(outcome.err.find("last bits") != std::string::npos,
-                name == std::string("turing_f16")) << outcome.err;
+      EXPECT_EQ(outcome.err.find("last bits") != std::string::npos, name == std::string("turing_f16")) << outcome.err;
       if (outcome.code != 0) continue;
       EXPECT_TRUE(nlohmann::json::parse(box.read("r.json"))["check"]["passed"].get<bool>());
     }
@@ -241,5 +232,5 @@ TEST(Run, ArchShowsSources) {
   EXPECT_THAT(unknown.err, HasSubstr("h200"));
 }
 
-} // namespace
-} // namespace tcsim::tool
+}  // namespace
+}  // namespace tcsim::tool

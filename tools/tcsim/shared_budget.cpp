@@ -52,7 +52,8 @@ uint32_t largest_stages(const gemm::Config& config, const cfg::Machine& machine,
 
 void add_variables(const isa::Module& module, const isa::Kernel& kernel, SharedBudget& budget) {
   for (const auto& [symbol, offset] : kernel.shared_symbols)
-    if (const isa::Symbol& variable = module.symbols[symbol]; variable.bytes > 0) budget.uses.push_back({variable.name, 1, static_cast<uint32_t>(variable.bytes)});
+    if (const isa::Symbol& variable = module.symbols[symbol]; variable.bytes > 0)
+      budget.uses.push_back({variable.name, 1, static_cast<uint32_t>(variable.bytes)});
 }
 
 /// What the listed parts do not explain: gaps before aligned variables.
@@ -73,7 +74,8 @@ void estimate_triton(const launch::TritonMetadata& triton, int sm, uint32_t dyna
   budget.stage_bytes = (dynamic_bytes + buffers - 1) / buffers;
   const uint32_t fitting = budget.limit_bytes < fixed ? 0 : (budget.limit_bytes - fixed) / budget.stage_bytes;
   budget.largest_stages = fitting == 0 ? 0 : fitting + spare;
-  budget.estimate = fmt::format("an estimate from Triton's metadata: num_stages {}, {} buffer{} of the loop's operands", triton.stages, buffers, buffers == 1 ? "" : "s");
+  budget.estimate = fmt::format("an estimate from Triton's metadata: num_stages {}, {} buffer{} of the loop's operands", triton.stages, buffers,
+                                buffers == 1 ? "" : "s");
 }
 
 std::string part_of(const gemm::SharedUse& use) {
@@ -83,7 +85,8 @@ std::string part_of(const gemm::SharedUse& use) {
 
 }  // namespace
 
-SharedBudget kernel_budget(const isa::Module& module, const isa::Kernel& kernel, uint32_t dynamic_bytes, const launch::TritonMetadata* triton, const cfg::Machine& machine) {
+SharedBudget kernel_budget(const isa::Module& module, const isa::Kernel& kernel, uint32_t dynamic_bytes, const launch::TritonMetadata* triton,
+                           const cfg::Machine& machine) {
   SharedBudget budget;
   budget.kernel = kernel.name;
   budget.arch = machine.name;
@@ -120,11 +123,14 @@ std::string budget_text(const SharedBudget& b) {
   std::string out = fmt::format("shared memory of a CTA of {}: {} of {} B on {}{}\n", b.kernel, grouped(b.bytes), grouped(b.limit_bytes), b.arch,
                                 b.fits() ? "" : fmt::format(", {} too many", grouped(b.bytes - b.limit_bytes)));
   std::vector<std::vector<std::string>> lines;
-  for (const gemm::SharedUse& use : b.uses) lines.push_back({"  " + use.what, use.per_stage || use.stages > 1 ? part_of(use) : "", grouped(static_cast<double>(use.stages) * use.bytes) + " B"});
+  for (const gemm::SharedUse& use : b.uses)
+    lines.push_back(
+        {"  " + use.what, use.per_stage || use.stages > 1 ? part_of(use) : "", grouped(static_cast<double>(use.stages) * use.bytes) + " B"});
   if (!lines.empty()) out += aligned(lines, [](size_t column) { return column == 2; });
   if (b.stages == 0) return out;
   out += fmt::format("  {} B a stage; ", grouped(b.stage_bytes));
-  out += b.largest_stages == 0 ? "not even one stage fits: a smaller tile" : fmt::format("the most that fit: {} stage{}", b.largest_stages, b.largest_stages == 1 ? "" : "s");
+  out += b.largest_stages == 0 ? "not even one stage fits: a smaller tile"
+                               : fmt::format("the most that fit: {} stage{}", b.largest_stages, b.largest_stages == 1 ? "" : "s");
   return out + (b.estimate.empty() ? "" : fmt::format(" ({})", b.estimate)) + "\n";
 }
 
@@ -137,7 +143,8 @@ std::string budget_line(const SharedBudget& b) {
 nlohmann::ordered_json budget_json(const SharedBudget& b) {
   nlohmann::ordered_json out = {{"kernel", b.kernel}, {"arch", b.arch}, {"bytes", b.bytes}, {"limit_bytes", b.limit_bytes}, {"fits", b.fits()}};
   out["uses"] = nlohmann::ordered_json::array();
-  for (const gemm::SharedUse& use : b.uses) out["uses"].push_back({{"what", use.what}, {"copies", use.stages}, {"bytes", use.bytes}, {"per_stage", use.per_stage}});
+  for (const gemm::SharedUse& use : b.uses)
+    out["uses"].push_back({{"what", use.what}, {"copies", use.stages}, {"bytes", use.bytes}, {"per_stage", use.per_stage}});
   if (b.stages == 0) return out;
   out["stages"] = b.stages;
   out["stage_bytes"] = b.stage_bytes;

@@ -32,7 +32,8 @@ struct SharedBudget {
 SharedBudget gemm_budget(const gemm::Config& config, const cfg::Machine& machine, Diagnostics& diags);
 
 /// Any kernel: its .shared variables and the dynamic part as a whole; with Triton's metadata an estimate of its stages.
-SharedBudget kernel_budget(const isa::Module& module, const isa::Kernel& kernel, uint32_t dynamic_bytes, const launch::TritonMetadata* triton, const cfg::Machine& machine);
+SharedBudget kernel_budget(const isa::Module& module, const isa::Kernel& kernel, uint32_t dynamic_bytes, const launch::TritonMetadata* triton,
+                           const cfg::Machine& machine);
 
 /// A table, with the largest number of stages that fits.
 std::string budget_text(const SharedBudget& budget);

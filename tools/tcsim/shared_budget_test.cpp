@@ -49,7 +49,8 @@ TEST(SharedBudget, TmaStagesBarriersAndEpilogue) {
   EXPECT_EQ(budget.bytes, 428032u);
   EXPECT_EQ(budget.largest_stages, 6u);
   const std::string line = budget_line(budget), text = budget_text(budget);
-  for (const char* part : {"A 12 stages x 16384 B", "B 12 stages x 16384 B", "C slots 4 x 8192 B", "full_bar 96 B", "empty_bar 96 B"}) EXPECT_THAT(line, HasSubstr(part));
+  for (const char* part : {"A 12 stages x 16384 B", "B 12 stages x 16384 B", "C slots 4 x 8192 B", "full_bar 96 B", "empty_bar 96 B"})
+    EXPECT_THAT(line, HasSubstr(part));
   EXPECT_THAT(text, HasSubstr("428,032 of 232,448 B on h200, 195,584 too many"));
   EXPECT_THAT(text, HasSubstr("the most that fit: 6 stages"));
   uint32_t sum = 0;
@@ -68,12 +69,13 @@ TEST(SharedBudget, NotEvenOneStage) {
 
 std::unique_ptr<isa::Module> module_of(const std::string& target) {
   Diagnostics diags;
-  auto module = isa::load_module("k.ptx",
-                                 ".version 8.0\n.target " + target +
-                                     "\n.address_size 64\n.extern .shared .align 16 .b8 dynamic_part[];\n.visible .entry k()\n{\n.shared .align 4 .b8 table[400];\n"
-                                     ".shared .align 8 .b64 bars[3];\n.reg .b32 %r<4>;\n.reg .b64 %d;\nmov.u32 %r0, table;\nld.shared.u32 %r1, [%r0];\nmov.u32 %r2, bars;\n"
-                                     "st.shared.u32 [%r2], %r1;\nmov.u32 %r3, dynamic_part;\nst.shared.u32 [%r3], %r1;\nret;\n}\n",
-                                 diags);
+  auto module = isa::load_module(
+      "k.ptx",
+      ".version 8.0\n.target " + target +
+          "\n.address_size 64\n.extern .shared .align 16 .b8 dynamic_part[];\n.visible .entry k()\n{\n.shared .align 4 .b8 table[400];\n"
+          ".shared .align 8 .b64 bars[3];\n.reg .b32 %r<4>;\n.reg .b64 %d;\nmov.u32 %r0, table;\nld.shared.u32 %r1, [%r0];\nmov.u32 %r2, bars;\n"
+          "st.shared.u32 [%r2], %r1;\nmov.u32 %r3, dynamic_part;\nst.shared.u32 [%r3], %r1;\nret;\n}\n",
+      diags);
   EXPECT_FALSE(diags.has_errors()) << (diags.all().empty() ? "" : diags.all().front().str());
   return module;
 }

@@ -11,7 +11,9 @@ namespace {
 using Json = nlohmann::json;
 
 Outcome run(const std::string& arguments) { return Sandbox().run(arguments); }
-void expect_says(const std::string& text, std::string_view part) { EXPECT_NE(text.find(part), std::string::npos) << "no '" << part << "' in:\n" << text; }
+void expect_says(const std::string& text, std::string_view part) {
+  EXPECT_NE(text.find(part), std::string::npos) << "no '" << part << "' in:\n" << text;
+}
 
 std::string counted(const std::string& access) {
   const Json j = Json::parse(run("banks --format json --access " + access).out);
@@ -77,11 +79,13 @@ TEST(SwizzleCommand, Drawn) {
   expect_says(text, "   1 |   1   0   3   2   5   4   7   6\n");
   expect_says(text, "   7 |   7   6   5   4   3   2   1   0\n");
   expect_says(run("swizzle 3,3,3 --element-bytes 2 --address 0x90").out, "address 0x90 -> 0x80");
-  for (const char* format : {"csv", "markdown", "svg", "html", "json"}) EXPECT_EQ(run(fmt::format("swizzle 64B --format {}", format)).code, 0) << format;
+  for (const char* format : {"csv", "markdown", "svg", "html", "json"})
+    EXPECT_EQ(run(fmt::format("swizzle 64B --format {}", format)).code, 0) << format;
   EXPECT_EQ(run("swizzle 128B --by lane").code, 0);
   // Rows of 80 B = 20 banks: rows begin in banks 0, 20, 8, 28, 16, 4, 24, 12: ldmatrix's eight rows meet nowhere.
   const std::string padded = run("swizzle none --row-bytes 80 --address 0x50").out;
-  for (const char* line : {"   1 |   0   1   2   3   4  | 20\n", "   2 |   0   1   2   3   4  |  8\n", "   7 |   0   1   2   3   4  | 12\n"}) expect_says(padded, line);
+  for (const char* line : {"   1 |   0   1   2   3   4  | 20\n", "   2 |   0   1   2   3   4  |  8\n", "   7 |   0   1   2   3   4  | 12\n"})
+    expect_says(padded, line);
   expect_says(padded, "address 0x50 -> 0x50, bank 20");
   EXPECT_EQ(run("swizzle 3,4").code, 1);
   EXPECT_EQ(run("swizzle").code, 2);
@@ -116,7 +120,8 @@ TEST(DescriptorCommand, FieldNotShifted) {
 TEST(DescriptorCommand, StepsAlongK) {
   const auto step = [](const std::string& arguments) {
     const Json j = Json::parse(run("descriptor --format json " + arguments).out).at("k_step");
-    return fmt::format("{} {} +{} x{}", j.at("elements").get<int>(), j.at("bytes").get<int>(), j.at("start_field").get<int>(), j.at("descriptors").size());
+    return fmt::format("{} {} +{} x{}", j.at("elements").get<int>(), j.at("bytes").get<int>(), j.at("start_field").get<int>(),
+                       j.at("descriptors").size());
   };
   // K-major: rows of 128, 64, 32 bytes have 4, 2, 1 steps.
   EXPECT_EQ(step("0x4000004000010000 --type f16"), "16 32 +2 x4");
@@ -142,7 +147,8 @@ TEST(DescriptorCommand, StepsAlongK) {
 TEST(DescriptorCommand, SwizzleOfTma) {
   const Outcome wrong = run("descriptor 0x4000004000010000 --tma-swizzle none");
   EXPECT_EQ(wrong.code, 1);
-  expect_says(wrong.err, "TMA wrote swizzle none, the descriptor reads 128B: 3584 of 4096 elements are others (87.5 %), the first in line 1 at byte 0");
+  expect_says(wrong.err,
+              "TMA wrote swizzle none, the descriptor reads 128B: 3584 of 4096 elements are others (87.5 %), the first in line 1 at byte 0");
   expect_says(run("descriptor 0x4000004000010000 --tma-swizzle 128B").out, "(4096 elements agree)");
 }
 
@@ -157,7 +163,8 @@ TEST(DescriptorCommand, WholeOperand) {
   const Outcome right = run("descriptor 0x4000004002000000 --major mn --mn 128 --tma-swizzle 128B --box-rows 64");
   EXPECT_EQ(right.code, 0) << right.err;
   expect_says(right.out, "(2048 elements agree; 2 boxes side by side, each 64 rows (K) of 128 B)");
-  expect_says(run("descriptor 0x4000004004000000 --major mn --mn 128 --tma-swizzle 128B --box-rows 64").err, "1024 of 2048 elements are others (50.0 %)");
+  expect_says(run("descriptor 0x4000004004000000 --major mn --mn 128 --tma-swizzle 128B --box-rows 64").err,
+              "1024 of 2048 elements are others (50.0 %)");
   expect_says(run("descriptor 0x4000004004000000 --major mn --mn 128 --tma-swizzle 128B").out, "right for boxes of 128 rows only, 16384 B apart");
   EXPECT_EQ(run("descriptor 0x4000001000010000 --major mn --mn 64 --tma-swizzle 128B").code, 1);
   // K-major: row 8 begins in row 4 with SBO 512; on row 0 with 0.
@@ -215,7 +222,8 @@ TEST(TensorMapCommand, DescriptorThatReadsTheBox) {
   const Outcome right = run("tensormap --type f16 --box 64,64 --swizzle 128B --descriptor 0x4000004000010000");
   EXPECT_EQ(right.code, 0) << right.err;
   expect_says(right.out, "reads all 4096 elements where the copy writes them");
-  expect_says(run("tensormap --type f16 --box 64,64 --swizzle 128B --descriptor 0x4000002000010000").err, "3584 of 4096 elements lie elsewhere (87.5 %), the first is row 8, column 0");
+  expect_says(run("tensormap --type f16 --box 64,64 --swizzle 128B --descriptor 0x4000002000010000").err,
+              "3584 of 4096 elements lie elsewhere (87.5 %), the first is row 8, column 0");
   EXPECT_EQ(run("tensormap --type f16 --box 64,64 --swizzle 128B --descriptor x").code, 1);
 }
 
@@ -223,7 +231,8 @@ TEST(TensorMapCommand, Drawn) {
   // Row 9, column 3: byte 6 of piece 0 in place 0 ^ 1: 9 * 128 + 16 + 6; bank 22 / 4.
   EXPECT_EQ(run("tensormap --type f16 --box 64,16 --swizzle 128B --element 9,3").out, "A[9][3]: byte 0x496 of shared memory, bank 5, bits 0-15\n");
   EXPECT_EQ(Json::parse(run("tensormap --type f16 --box 64,16 --swizzle 128B --element 9,3 --format json").out).at("shared"), 0x496);
-  for (const char* format : {"ascii", "csv", "markdown", "svg", "html", "json"}) EXPECT_EQ(run(fmt::format("tensormap --type f16 --box 64,16 --swizzle 128B --format {}", format)).code, 0) << format;
+  for (const char* format : {"ascii", "csv", "markdown", "svg", "html", "json"})
+    EXPECT_EQ(run(fmt::format("tensormap --type f16 --box 64,16 --swizzle 128B --format {}", format)).code, 0) << format;
   EXPECT_EQ(run("tensormap --type f16 --box 64,16 --element 16,0").code, 1);
   EXPECT_EQ(run("tensormap --type f16").code, 1);
   EXPECT_EQ(run("tensormap --type q7 --box 64,16").code, 1);
@@ -253,5 +262,5 @@ TEST(TmemCommand, LayoutsAndAddresses) {
   EXPECT_EQ(run("tmem --kind f12").code, 2);
 }
 
-} // namespace
-} // namespace tcsim::tool
+}  // namespace
+}  // namespace tcsim::tool

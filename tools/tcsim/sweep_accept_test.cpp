@@ -4,9 +4,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <fcntl.h>
 #include <algorithm>
 #include <chrono>
-#include <fcntl.h>
 #include <thread>
 
 #include "tools/tcsim/program.h"
@@ -14,8 +14,27 @@
 namespace tcsim::tool {
 namespace {
 
-const std::vector<const char*> kArguments = {"sweep", "--arch", "h200,a100", "-m", "1024", "-n", "1024", "-k", "1024", "--style", "ampere", "--tile",
-                                             "64x64x32,64x128x32,128x64x32,128x128x32,128x128x64,128x256x32", "--stages", "1:4", "--jobs", "2", "--csv", "s.csv", "--append", "--quiet"};
+const std::vector<const char*> kArguments = {"sweep",
+                                             "--arch",
+                                             "h200,a100",
+                                             "-m",
+                                             "1024",
+                                             "-n",
+                                             "1024",
+                                             "-k",
+                                             "1024",
+                                             "--style",
+                                             "ampere",
+                                             "--tile",
+                                             "64x64x32,64x128x32,128x64x32,128x128x32,128x128x64,128x256x32",
+                                             "--stages",
+                                             "1:4",
+                                             "--jobs",
+                                             "2",
+                                             "--csv",
+                                             "s.csv",
+                                             "--append",
+                                             "--quiet"};
 
 std::string joined() {
   std::string out;

@@ -34,7 +34,8 @@ std::string expand(const std::string& text, Step step, std::vector<uint32_t>& ou
     out.push_back(v[0]);
     return "";
   }
-  if (parts.size() == 2 && step == Step::given) return fmt::format("'{}': a range of a tile needs a step, since few extents can run: {}:64", text, text);
+  if (parts.size() == 2 && step == Step::given)
+    return fmt::format("'{}': a range of a tile needs a step, since few extents can run: {}:64", text, text);
   if (v[1] < v[0]) return fmt::format("'{}': the range ends before it begins", text);
   if (v[2] == 0) return fmt::format("'{}': the step is 0", text);
   if ((v[1] - v[0]) / v[2] >= kMostValues) return fmt::format("'{}' has more than {} values", text, kMostValues);

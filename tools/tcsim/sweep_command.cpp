@@ -1,9 +1,9 @@
 // tcsim sweep: many points, one CSV row each.
 #include "tools/tcsim/sweep_command.h"
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <CLI/CLI.hpp>
 
 #include <algorithm>
 #include <memory>
@@ -36,7 +36,8 @@ std::vector<SweepRow> run_points(const SweepCommand& command, const std::vector<
       }
     left.push_back(i);
   }
-  if (left.size() < points.size() && !command.quiet) fmt::print(stderr, "{}: {} of {} points are done\n", command.csv, points.size() - left.size(), points.size());
+  if (left.size() < points.size() && !command.quiet)
+    fmt::print(stderr, "{}: {} of {} points are done\n", command.csv, points.size() - left.size(), points.size());
   ProgressLine progress(!command.quiet);
   std::mutex mutex;
   uint64_t done = 0;
@@ -75,9 +76,13 @@ std::vector<SweepRow> run_defaults(const SweepCommand& command, const std::vecto
 std::string html_of(const std::vector<SweepRow>& rows, const Invocation& invocation) {
   sim::SweepPage page;
   const SweepRow& first = rows.front();
-  const auto same_size = [&](const SweepRow& row) { return row.at("m") == first.at("m") && row.at("n") == first.at("n") && row.at("k") == first.at("k"); };
+  const auto same_size = [&](const SweepRow& row) {
+    return row.at("m") == first.at("m") && row.at("n") == first.at("n") && row.at("k") == first.at("k");
+  };
   page.title = "Sweep";
-  if (!first.at("m").empty()) page.title += std::all_of(rows.begin(), rows.end(), same_size) ? fmt::format(", GEMM {} x {} x {}", first.at("m"), first.at("n"), first.at("k")) : ", GEMM of several sizes";
+  if (!first.at("m").empty())
+    page.title += std::all_of(rows.begin(), rows.end(), same_size) ? fmt::format(", GEMM {} x {} x {}", first.at("m"), first.at("n"), first.at("k"))
+                                                                   : ", GEMM of several sizes";
   page.version = TCSIM_VERSION;
   page.command = invocation.command;
   page.columns = sweep_columns();
@@ -85,7 +90,8 @@ std::string html_of(const std::vector<SweepRow>& rows, const Invocation& invocat
   page.roles.time = "time_us";
   page.roles.parameters = varied_columns(rows);
   page.roles.shown = page.roles.parameters;
-  for (const char* column : {"cycles", "time_us", "tflops", "share_of_peak", "bound_by", "stalls", "occupancy", "occupancy_limiter", "registers", "shared_bytes", "bytes_in_flight", "measured_cycles"})
+  for (const char* column : {"cycles", "time_us", "tflops", "share_of_peak", "bound_by", "stalls", "occupancy", "occupancy_limiter", "registers",
+                             "shared_bytes", "bytes_in_flight", "measured_cycles"})
     page.roles.shown.push_back(column);
   return sim::write_sweep_page(page);
 }
@@ -101,7 +107,8 @@ int code_of(const std::vector<SweepRow>& rows) {
   bool any = false, failed = false;
   for (const SweepRow& row : rows) {
     if (row.at("Status") == "internal") {
-      fmt::print(stderr, "tcsim: internal error: {}\nThis is a bug of tcsim, not of your kernel. Please report it with the command and its inputs.\n", row.at("reason"));
+      fmt::print(stderr, "tcsim: internal error: {}\nThis is a bug of tcsim, not of your kernel. Please report it with the command and its inputs.\n",
+                 row.at("reason"));
       return kInternal;
     }
     any = any || row.ran();
@@ -145,8 +152,11 @@ Action add_sweep(CLI::App& app) {
   config.style.clear();
   config.dtype.clear();
   config.acc.clear();
-  app.add_option("DIR", c.folder, "compiled kernels instead of generated ones: each KERNEL.ptx with its KERNEL.toml, or tables of measurements (validation/data), of which -m -n -k choose rows");
-  app.add_option("--arch", c.arch, "machines: names or files, as a list. Lists are a,b,c; ranges lo:hi[:step]; all lists multiply")->capture_default_str();
+  app.add_option("DIR", c.folder,
+                 "compiled kernels instead of generated ones: each KERNEL.ptx with its KERNEL.toml, or tables of measurements (validation/data), of "
+                 "which -m -n -k choose rows");
+  app.add_option("--arch", c.arch, "machines: names or files, as a list. Lists are a,b,c; ranges lo:hi[:step]; all lists multiply")
+      ->capture_default_str();
   app.add_option("-m", c.m, "rows of C; list or range; default: 1024");
   app.add_option("-n", c.n, "columns of C; list or range; default: 1024");
   app.add_option("-k", c.k, "inner extent; list or range; default: 1024");
@@ -158,7 +168,8 @@ Action add_sweep(CLI::App& app) {
   app.add_option("--swizzle", c.swizzle, "none padded xor; list");
   app.add_option("--warps", c.warps, "MxN warps of a CTA, styles without TMA; list; default: chosen from the tile");
   app.add_option("--consumers", c.consumers, "hopper-ws: consumer warpgroups; list");
-  app.add_option("--set", c.set, "SECTION.KEY=VALUE[,VALUE...]: values of the machine, as a list or a range (may be repeated)")->allow_extra_args(false);
+  app.add_option("--set", c.set, "SECTION.KEY=VALUE[,VALUE...]: values of the machine, as a list or a range (may be repeated)")
+      ->allow_extra_args(false);
   app.add_option("--acc", config.acc, "accumulator: f32 f16 s32; default: s32 for integers, else f32");
   app.add_option("--layout", config.layout, "of A and B: tn nn nt tt")->capture_default_str();
   app.add_option("--emulate", config.emulate, "ampere style: f32 as products of narrower types, 3xtf32 or bf16x9");

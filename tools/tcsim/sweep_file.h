@@ -10,7 +10,7 @@
 namespace tcsim::tool {
 
 class SweepFile {
-public:
+ public:
   SweepFile() = default;
   ~SweepFile();
   SweepFile(const SweepFile&) = delete;
@@ -24,7 +24,7 @@ public:
   /// False when the line could not be written.
   bool add(const SweepRow& row);
 
-private:
+ private:
   bool read(const std::string& path, Diagnostics& diags);
   bool write(const std::string& line);
 

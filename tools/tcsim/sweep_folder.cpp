@@ -73,7 +73,8 @@ Inputs read_inputs(const CompiledKernel& compiled, Diagnostics& diags) {
 }
 
 /// Sum over the launches of the file, in their order.
-GemmTiming time_launches(const isa::Module& module, launch::Workspace& work, const Inputs& in, const cfg::Machine& machine, SweepRow& row, Diagnostics& diags) {
+GemmTiming time_launches(const isa::Module& module, launch::Workspace& work, const Inputs& in, const cfg::Machine& machine, SweepRow& row,
+                         Diagnostics& diags) {
   const launch::TritonMetadata* triton = in.kernel->triton ? &*in.kernel->triton : nullptr;
   GemmTiming sum;
   for (const launch::BoundLaunch& bound : work.launches) {
@@ -153,10 +154,14 @@ std::vector<CompiledKernel> folder_kernels(const std::string& folder, Diagnostic
   }
   if (!without.empty()) diags.warning("launch-mismatch", {folder, 0, 0}, fmt::format("without a launch file, left out: {}", without));
   if (!out.empty()) return out;
-  const bool tables = std::any_of(paths.begin(), paths.end(), [](const fs::path& path) { return fs::exists(path / "kernels.json"); }) || fs::exists(fs::path(folder) / "kernels.json");
+  const bool tables = std::any_of(paths.begin(), paths.end(), [](const fs::path& path) { return fs::exists(path / "kernels.json"); }) ||
+                      fs::exists(fs::path(folder) / "kernels.json");
   if (!tables)
-    diags.error("syntax", {folder, 0, 0}, "nothing to sweep: expected KERNEL.ptx with KERNEL.toml, or tables of measurements with kernels.json, launch.toml.in, ptx/ and a .csv");
-  else for (compare::DataSet& each : compare::load_data(folder, diags)) {
+    diags.error(
+        "syntax", {folder, 0, 0},
+        "nothing to sweep: expected KERNEL.ptx with KERNEL.toml, or tables of measurements with kernels.json, launch.toml.in, ptx/ and a .csv");
+  else
+    for (compare::DataSet& each : compare::load_data(folder, diags)) {
       const auto set = std::make_shared<const compare::DataSet>(std::move(each));
       for (size_t i = 0; i < set->rows.size(); ++i) out.push_back({"", "", set, i});
     }

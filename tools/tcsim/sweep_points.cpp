@@ -35,7 +35,8 @@ bool read_axis(const char* option, const std::string& text, Parse parse, std::ve
 bool read_words(const char* option, const std::string& text, const std::vector<std::string>& known, std::vector<std::string>& out) {
   out = split_list(text);
   for (const std::string& word : out)
-    if (std::find(known.begin(), known.end(), word) == known.end()) return !told(option, fmt::format("'{}', expected {}", word, fmt::join(known, " ")));
+    if (std::find(known.begin(), known.end(), word) == known.end())
+      return !told(option, fmt::format("'{}', expected {}", word, fmt::join(known, " ")));
   return true;
 }
 
@@ -98,8 +99,8 @@ void multiply(std::vector<GemmCommand>& list, const std::vector<T>& values, cons
 
 size_t count_of(const Axes& a) {
   size_t count = 1;
-  for (const size_t size : {a.m.size(), a.n.size(), a.k.size(), a.dtypes.size(), a.styles.size(), a.tiles.size(), a.stages.size(), a.clusters.size(), a.swizzles.size(), a.warps.size(),
-                            a.consumers.size()}) {
+  for (const size_t size : {a.m.size(), a.n.size(), a.k.size(), a.dtypes.size(), a.styles.size(), a.tiles.size(), a.stages.size(), a.clusters.size(),
+                            a.swizzles.size(), a.warps.size(), a.consumers.size()}) {
     count *= std::max<size_t>(1, size);
     if (count > kMostPoints) return count;  // before it overflows
   }
@@ -136,12 +137,16 @@ int gemm_points(const SweepCommand& command, const Axes& axes, const std::vector
 }
 
 /// Sizes filter the tables of measurements; nothing else of a GEMM applies to a compiled kernel.
-int compiled_points(const SweepCommand& command, const Axes& axes, const std::vector<SweepMachine>& machines, std::vector<SweepPoint>& out, Diagnostics& diags) {
-  const std::pair<const char*, const std::string*> generated[] = {{"--style", &command.style}, {"--tile", &command.tile}, {"--stages", &command.stages}, {"--cluster", &command.cluster},
-                                                                 {"--swizzle", &command.swizzle}, {"--dtype", &command.dtype}, {"--warps", &command.warps}, {"--consumers", &command.consumers}};
+int compiled_points(const SweepCommand& command, const Axes& axes, const std::vector<SweepMachine>& machines, std::vector<SweepPoint>& out,
+                    Diagnostics& diags) {
+  const std::pair<const char*, const std::string*> generated[] = {
+      {"--style", &command.style},     {"--tile", &command.tile},   {"--stages", &command.stages}, {"--cluster", &command.cluster},
+      {"--swizzle", &command.swizzle}, {"--dtype", &command.dtype}, {"--warps", &command.warps},   {"--consumers", &command.consumers}};
   for (const auto& [option, text] : generated)
     if (!text->empty()) return usage_error(fmt::format("{} is for generated kernels, not for a folder", option));
-  const auto wanted = [](const std::vector<uint32_t>& list, int64_t value) { return list.empty() || std::find(list.begin(), list.end(), value) != list.end(); };
+  const auto wanted = [](const std::vector<uint32_t>& list, int64_t value) {
+    return list.empty() || std::find(list.begin(), list.end(), value) != list.end();
+  };
   const std::vector<CompiledKernel> kernels = folder_kernels(command.folder, diags);
   for (const SweepMachine& on : machines)
     for (const CompiledKernel& each : kernels) {

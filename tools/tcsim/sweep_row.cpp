@@ -13,7 +13,8 @@ std::string line_of(const std::vector<std::string>& cells) {
   for (size_t i = 0; i < cells.size(); ++i) {
     std::string text = cells[i];
     // A line is a row, also for readers that go line by line.
-    std::replace_if(text.begin(), text.end(), [](char c) { return c == '\n' || c == '\r' || c == '"'; }, ' ');
+    std::replace_if(
+        text.begin(), text.end(), [](char c) { return c == '\n' || c == '\r' || c == '"'; }, ' ');
     out += (i == 0 ? "" : ",") + quoted(text);
   }
   return out + "\n";
@@ -24,14 +25,15 @@ std::string line_of(const std::vector<std::string>& cells) {
 const std::vector<std::string>& sweep_columns() {
   static const std::vector<std::string> columns = {
       // CUTLASS profiler, performance report
-      "Problem", "Provider", "OperationKind", "Operation", "Disposition", "Status", "gemm_kind", "m", "n", "k", "A", "B", "C", "D", "alpha", "beta", "split_k_slices",
-      "batch_count", "op_class", "accum", "cta_m", "cta_n", "cta_k", "cluster_m", "cluster_n", "cluster_k", "stages", "warps_m", "warps_n", "Bytes", "Flops", "Flops/Byte",
-      "Runtime", "GB/s", "GFLOPs",
+      "Problem", "Provider", "OperationKind", "Operation", "Disposition", "Status", "gemm_kind", "m", "n", "k", "A", "B", "C", "D", "alpha", "beta",
+      "split_k_slices", "batch_count", "op_class", "accum", "cta_m", "cta_n", "cta_k", "cluster_m", "cluster_n", "cluster_k", "stages", "warps_m",
+      "warps_n", "Bytes", "Flops", "Flops/Byte", "Runtime", "GB/s", "GFLOPs",
       // what else describes the point
       "arch", "set", "style", "tile", "cluster", "warps", "consumers", "swizzle", "dtype", "acc", "layout", "options", "kernel", "launch",
       // what came out
-      "cycles", "time_us", "tflops", "share_of_peak", "peak", "bound_by", "binding_resource", "binding_share", "stalls", "ctas_per_sm", "occupancy", "occupancy_limiter",
-      "registers", "shared_bytes", "shared_budget", "largest_stages", "bytes_in_flight", "warp_instructions", "measured_cycles", "reason", "wall_s"};
+      "cycles", "time_us", "tflops", "share_of_peak", "peak", "bound_by", "binding_resource", "binding_share", "stalls", "ctas_per_sm", "occupancy",
+      "occupancy_limiter", "registers", "shared_bytes", "shared_budget", "largest_stages", "bytes_in_flight", "warp_instructions", "measured_cycles",
+      "reason", "wall_s"};
   return columns;
 }
 

@@ -12,7 +12,7 @@ const std::vector<std::string>& sweep_columns();
 const std::vector<std::string>& sweep_key_columns();
 
 class SweepRow {
-public:
+ public:
   std::string& operator[](const std::string& column) { return cells_[column]; }
   /// "" when the point has none.
   const std::string& at(const std::string& column) const;
@@ -21,7 +21,7 @@ public:
   bool ran() const { return number("cycles") > 0; }
   std::vector<std::string> texts() const;  // in the order of sweep_columns()
 
-private:
+ private:
   std::map<std::string, std::string> cells_;
 };
 

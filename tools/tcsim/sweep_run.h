@@ -26,9 +26,9 @@ struct SweepMachine {
 
 struct SweepPoint {
   SweepMachine on;
-  gemm::Config config;                     // without `compiled`
+  gemm::Config config;  // without `compiled`
   std::optional<CompiledKernel> compiled;
-  SweepRow row;                            // the columns that describe it
+  SweepRow row;  // the columns that describe it
 };
 
 SweepPoint gemm_point(const SweepMachine& on, const gemm::Config& config);

@@ -54,7 +54,7 @@ TEST(Row, StartsAsCutlass) {
 }
 
 class Sweep : public testing::Test {
-protected:
+ protected:
   std::vector<SweepRow> rows(const std::string& file) const {
     Diagnostics diags;
     const compare::CsvTable table = compare::parse_csv(file, box_.read(file), diags);
@@ -70,7 +70,8 @@ protected:
 // 2 machines x 2 tiles x 3 stages. 128x128x64 f16: (128 + 128) x 64 x 2 = 32768 B a stage; 8 stages are 262144 B, more than the 232448 B
 // (227 KiB) of a CTA on Hopper and the 166912 B (163 KiB) on A100 (CUDA Programming Guide, compute capabilities).
 TEST_F(Sweep, EveryPointIsARow) {
-  const Outcome ran = box_.run("sweep --arch h200,a100 -m 256 -n 256 -k 128 --tile 64x64x32,128x128x64 --stages 2,3,8 --jobs 2 --csv s.csv --html s.html");
+  const Outcome ran =
+      box_.run("sweep --arch h200,a100 -m 256 -n 256 -k 128 --tile 64x64x32,128x128x64 --stages 2,3,8 --jobs 2 --csv s.csv --html s.html");
   EXPECT_EQ(ran.code, 0) << ran.err;
   const std::vector<SweepRow> all = rows("s.csv");
   EXPECT_EQ(all.size(), 12u);
@@ -94,8 +95,9 @@ TEST_F(Sweep, EveryPointIsARow) {
     EXPECT_FALSE(row.at("stalls").empty());
   }
   EXPECT_EQ(keys.size(), 12u);
-  for (const char* text : {"h200, 256 x 256 x 128", "a100, 256 x 256 x 128", "rank", "cannot run:", "smem 262144 > 232448 B  (A 8 stages x 16384 B, B 8 stages x 16384 B; at most 7 stages fit)", "at most 5 stages fit", "winner: ", "against the runner-up",
-                           "bytes in flight", "stalls moved", "against the default, 128x128x32, 3 stages"})
+  for (const char* text : {"h200, 256 x 256 x 128", "a100, 256 x 256 x 128", "rank", "cannot run:",
+                           "smem 262144 > 232448 B  (A 8 stages x 16384 B, B 8 stages x 16384 B; at most 7 stages fit)", "at most 5 stages fit",
+                           "winner: ", "against the runner-up", "bytes in flight", "stalls moved", "against the default, 128x128x32, 3 stages"})
     EXPECT_THAT(ran.out, HasSubstr(text));
   EXPECT_THAT(box_.read("s.html"), HasSubstr("smem 262144 > 232448 B"));
 }
@@ -153,16 +155,15 @@ TEST_F(Sweep, FolderOfCompiledKernels) {
 
 // A style that does not take an option is a row with the reason, and the other points run.
 TEST_F(Sweep, CombinationsThatAStyleDoesNotTakeAreRows) {
-  const Outcome ran = box_.run("sweep --style hopper-tma,ampere -m 128 -n 128 -k 64 --tile 64x64x64 --stages 2 --cluster 1x1,2x1 --swizzle none,xor --csv s.csv --quiet");
+  const Outcome ran = box_.run(
+      "sweep --style hopper-tma,ampere -m 128 -n 128 -k 64 --tile 64x64x64 --stages 2 --cluster 1x1,2x1 --swizzle none,xor --csv s.csv --quiet");
   EXPECT_EQ(ran.code, 0) << ran.err;
   const std::vector<SweepRow> all = rows("s.csv");
   EXPECT_EQ(all.size(), 8u);
   for (const SweepRow& row : all) {
     const bool hopper = row.at("style") == "hopper-tma", can = hopper ? row.at("swizzle") == "none" : row.at("cluster") == "1x1";
     EXPECT_EQ(row.ran(), can) << row.key();
-    if (!can) {
-      EXPECT_THAT(row.at("reason"), HasSubstr(hopper ? "--swizzle xor is for" : "--cluster is for"));
-    }
+    if (!can) { EXPECT_THAT(row.at("reason"), HasSubstr(hopper ? "--swizzle xor is for" : "--cluster is for")); }
   }
 }
 

@@ -94,7 +94,8 @@ std::string ranking(const Rows& ran, const std::vector<std::string>& columns, si
 /// "  (A 8 stages x 16384 B, ...; at most 7 stages fit)"
 std::string budget_of(const SweepRow& row) {
   std::string out = row.at("shared_budget");
-  if (!row.at("largest_stages").empty()) out += row.number("largest_stages") > 0 ? fmt::format("; at most {} stages fit", row.at("largest_stages")) : "; not even one stage fits";
+  if (!row.at("largest_stages").empty())
+    out += row.number("largest_stages") > 0 ? fmt::format("; at most {} stages fit", row.at("largest_stages")) : "; not even one stage fits";
   return out.empty() ? "" : fmt::format("  ({})", out);
 }
 
@@ -137,7 +138,8 @@ std::string moved_stalls(const SweepRow& winner, const SweepRow& other) {
   constexpr double kLeast = 0.5;  // points
   std::vector<std::string> parts;
   for (const auto& [name, points] : moves)
-    if (parts.size() < kMoves && std::abs(points) >= kLeast) parts.push_back(fmt::format("{} {:.1f} -> {:.1f} % ({:+.1f})", name, share(without, name), share(with, name), points));
+    if (parts.size() < kMoves && std::abs(points) >= kLeast)
+      parts.push_back(fmt::format("{} {:.1f} -> {:.1f} % ({:+.1f})", name, share(without, name), share(with, name), points));
   return parts.empty() ? "none by half a point" : fmt::format("{}", fmt::join(parts, ", "));
 }
 
@@ -149,10 +151,13 @@ std::string occupancy_of(const SweepRow& row) {
   return fmt::format("{} ({} CTAs an SM, limited by {})", percent(row.number("occupancy")), row.at("ctas_per_sm"), row.at("occupancy_limiter"));
 }
 
-std::string bytes_of(const SweepRow& row) { return row.at("bytes_in_flight").empty() ? row.at("shared_bytes") + " B a CTA" : grouped(row.number("bytes_in_flight")) + " B an SM"; }
+std::string bytes_of(const SweepRow& row) {
+  return row.at("bytes_in_flight").empty() ? row.at("shared_bytes") + " B a CTA" : grouped(row.number("bytes_in_flight")) + " B an SM";
+}
 
 std::string against(const SweepRow& winner, const SweepRow& other, const char* what, const std::vector<std::string>& columns) {
-  std::string out = fmt::format("  against the {}, {}: {} of its time\n", what, name_of(other, columns), percent(winner.number("cycles") / other.number("cycles")));
+  std::string out =
+      fmt::format("  against the {}, {}: {} of its time\n", what, name_of(other, columns), percent(winner.number("cycles") / other.number("cycles")));
   out += line("occupancy", occupancy_of(other), occupancy_of(winner));
   out += line(winner.at("bytes_in_flight").empty() ? "shared memory" : "bytes in flight", bytes_of(other), bytes_of(winner));
   out += line("bound by", other.at("bound_by"), winner.at("bound_by"));

@@ -19,9 +19,8 @@ inline std::optional<std::string> read_text_file(const std::string& path, Diagno
   std::ostringstream content;
   if (in) content << in.rdbuf();
   if (in) return std::move(content).str();
-  diags.error("syntax", {path, 0, 0},
-              fmt::format("cannot read the file: {}", std::strerror(errno ? errno : EIO)));
+  diags.error("syntax", {path, 0, 0}, fmt::format("cannot read the file: {}", std::strerror(errno ? errno : EIO)));
   return std::nullopt;
 }
 
-} // namespace tcsim::tool
+}  // namespace tcsim::tool

@@ -12,8 +12,8 @@
 namespace tcsim::tool {
 
 /// The parts of a report that are known without the timing model: machine, kernel, launch.
-sim::Report describe_launch(const isa::Module& module, const launch::BoundLaunch& bound,
-                            const cfg::Machine& machine, const sim::Occupancy& occupancy);
+sim::Report describe_launch(const isa::Module& module, const launch::BoundLaunch& bound, const cfg::Machine& machine,
+                            const sim::Occupancy& occupancy);
 
 /// --timeline and --html: which CTAs, and what they did, launch after launch.
 struct TimelineRequest {
@@ -23,8 +23,7 @@ struct TimelineRequest {
 };
 
 /// Runs it. Faults go to diags; the report then holds what was known before the run. timeline: nullptr when none is wanted.
-sim::Report run_timed(const isa::Module& module, const launch::BoundLaunch& bound, isa::GlobalMemory& memory,
-                      const cfg::Machine& machine, sim::SimOptions options, ProgressLine& progress,
-                      Diagnostics& diags, TimelineRequest* timeline = nullptr);
+sim::Report run_timed(const isa::Module& module, const launch::BoundLaunch& bound, isa::GlobalMemory& memory, const cfg::Machine& machine,
+                      sim::SimOptions options, ProgressLine& progress, Diagnostics& diags, TimelineRequest* timeline = nullptr);
 
-} // namespace tcsim::tool
+}  // namespace tcsim::tool

@@ -23,7 +23,7 @@ constexpr double kLoadBytes = kSteps * 32768.0;
 int64_t cycle(const Json& microseconds) { return std::llround(microseconds.get<double>() * 1000); }
 
 class TimelineTest : public testing::Test {
-protected:
+ protected:
   explicit TimelineTest(std::string command = kGemm) : command_(std::move(command)) {}
   void SetUp() override {
     const auto done = box_.run(command_ + "--timeline t.json --json r.json");
@@ -42,7 +42,9 @@ protected:
     }
     return tracks.size();
   }
-  struct Arrow { int64_t from_track = 0, from = 0, to_track = 0, to = 0; };
+  struct Arrow {
+    int64_t from_track = 0, from = 0, to_track = 0, to = 0;
+  };
   std::vector<Arrow> arrows(const std::string& name) const {
     std::map<int64_t, Arrow> found;
     for (const Json& e : trace_["traceEvents"]) {
@@ -162,7 +164,7 @@ TEST_F(TimelineTest, ChosenCtasWithAnyNumberOfThreads) {
 constexpr int kMmas = kSteps * 4, kCommits = kSteps + 1, kColumns = 128, kEpilogueWarps = 4;
 
 class Tcgen05TimelineTest : public TimelineTest {
-protected:
+ protected:
   Tcgen05TimelineTest() : TimelineTest("gemm --arch b200 --style blackwell-ws -m 128 -n 128 -k 256 --tile 128x128x64 --stages 2 --quiet ") {}
 };
 
@@ -196,8 +198,12 @@ TEST_F(Tcgen05TimelineTest, ArrowsLeadFromTheIssueToTheEpilogue) {
   const auto issued = arrows("issued"), completed = arrows("completed"), arrives = arrows("arrives"), committed = arrows("committed");
   EXPECT_EQ(std::count_if(issued.begin(), issued.end(), [&](const Arrow& a) { return a.to_track == core[0]; }), kMmas);
   // The last operation before each commit -> the commit -> its mbarrier.
-  EXPECT_EQ(std::count_if(completed.begin(), completed.end(), [&](const Arrow& a) { return a.from_track == core[0] && holds(commits, a.to_track) && a.from <= a.to; }), kCommits);
-  EXPECT_EQ(std::count_if(arrives.begin(), arrives.end(), [&](const Arrow& a) { return holds(commits, a.from_track) && holds(barriers, a.to_track) && a.from <= a.to; }), kCommits);
+  EXPECT_EQ(std::count_if(completed.begin(), completed.end(),
+                          [&](const Arrow& a) { return a.from_track == core[0] && holds(commits, a.to_track) && a.from <= a.to; }),
+            kCommits);
+  EXPECT_EQ(std::count_if(arrives.begin(), arrives.end(),
+                          [&](const Arrow& a) { return holds(commits, a.from_track) && holds(barriers, a.to_track) && a.from <= a.to; }),
+            kCommits);
   // Warps that a commit woke: the epilogue's at least.
   const auto epilogue = [&](const Arrow& a) {
     for (const std::string warp : {"warp 0 epilogue", "warp 1 epilogue", "warp 2 epilogue", "warp 3 epilogue"})
@@ -267,5 +273,5 @@ wait:
   EXPECT_EQ(phases, 1);
 }
 
-} // namespace
-} // namespace tcsim::tool
+}  // namespace
+}  // namespace tcsim::tool

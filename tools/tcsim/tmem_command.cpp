@@ -1,6 +1,6 @@
 // tcsim tmem: lanes and columns of Tensor Memory that a tcgen05.mma uses, who reaches them, and the budget of columns.
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 #include <bit>
 #include <memory>
@@ -50,17 +50,25 @@ void address(const TmemCommand& c, Answer& out, Diagnostics& diags) {
   out.json.update({{"taddr", fmt::format("{:#010x}", bits)}, {"tmem_lane", lane}, {"tmem_column", column}});
   out.text += fmt::format("taddr {:#010x}: lane {} (bits 16-31), column {} (bits 0-15)\n", bits, lane, column);
   if (lane >= isa::TensorMemory::kLanes || column >= isa::TensorMemory::kColumns)
-    diags.error("tmem-misuse", {}, fmt::format("lane {}, column {}: expected lanes below {} and columns below {}", lane, column, isa::TensorMemory::kLanes, isa::TensorMemory::kColumns));
+    diags.error("tmem-misuse", {},
+                fmt::format("lane {}, column {}: expected lanes below {} and columns below {}", lane, column, isa::TensorMemory::kLanes,
+                            isa::TensorMemory::kColumns));
   if (c.warp < 0) return;
   const uint32_t first = static_cast<uint32_t>(c.warp) % 4 * kLanesPerWarp;
   if (lane < first || lane >= first + kLanesPerWarp)
-    diags.error("tmem-misuse", {}, fmt::format("warp {} may touch lanes {} to {} only (32 * (warp % 4)), taddr names lane {}", c.warp, first, first + kLanesPerWarp - 1, lane));
+    diags.error(
+        "tmem-misuse", {},
+        fmt::format("warp {} may touch lanes {} to {} only (32 * (warp % 4)), taddr names lane {}", c.warp, first, first + kLanesPerWarp - 1, lane));
   else out.text += fmt::format("warp {} reaches lanes {} to {}: allowed\n", c.warp, first, first + kLanesPerWarp - 1);
 }
 
 isa::MmaForm form_of(const TmemCommand& c) {
   isa::MmaForm form{*isa::mma_kind_named(c.kind), static_cast<uint8_t>(c.cta_group), c.sparse, c.ws, c.a_in_tmem, false, 0};
-  if (isa::is_scaled(form.kind)) form.scale_vec = static_cast<uint8_t>(c.scale_vec ? c.scale_vec : form.kind == isa::MmaKind::mxf8f6f4 ? 1 : form.kind == isa::MmaKind::mxf4 ? 2 : 4);
+  if (isa::is_scaled(form.kind))
+    form.scale_vec = static_cast<uint8_t>(c.scale_vec                           ? c.scale_vec
+                                          : form.kind == isa::MmaKind::mxf8f6f4 ? 1
+                                          : form.kind == isa::MmaKind::mxf4     ? 2
+                                                                                : 4);
   return form;
 }
 
@@ -73,23 +81,32 @@ std::string check_shape(const TmemCommand& c, const isa::MmaForm& form) {
   if (c.n <= 0 || c.n > 256 || c.n % 8 != 0) return fmt::format("N is {}, expected a multiple of 8 up to 256", c.n);
   isa::InstructionDescriptor d;
   d.sparse = c.sparse, d.m = c.m, d.n = c.n;
-  d.a = d.b = form.kind == K::f16 ? T::f16 : form.kind == K::tf32 ? T::tf32 : form.kind == K::i8 ? T::s8 : isa::is_packed_e2m1(form.kind) ? T::e2m1 : T::e4m3;
+  d.a = d.b = form.kind == K::f16              ? T::f16
+              : form.kind == K::tf32           ? T::tf32
+              : form.kind == K::i8             ? T::s8
+              : isa::is_packed_e2m1(form.kind) ? T::e2m1
+                                               : T::e4m3;
   d.d = form.kind == K::i8 ? T::s32 : T::f32;
   if (isa::is_scaled(form.kind)) d.scale = form.kind == K::mxf4nvf4 && form.scale_vec == 4 ? T::ue4m3 : T::ue8m0;
   return isa::check_instruction_descriptor(form, isa::encode_instruction_descriptor(form.kind, d));
 }
 
 void accumulator(const TmemCommand& c, const isa::Datapath& path, Answer& out) {
-  out.text += fmt::format("tcgen05.mma m{}n{} .kind::{}, cta_group::{}{}{}: data path layout {}, {} columns for D\n\n", c.m, c.n, c.kind, c.cta_group, c.ws ? ", .ws" : "", c.sparse ? ", sparse" : "",
-             static_cast<char>('A' + static_cast<int>(path.layout())), path.columns());
+  out.text += fmt::format("tcgen05.mma m{}n{} .kind::{}, cta_group::{}{}{}: data path layout {}, {} columns for D\n\n", c.m, c.n, c.kind, c.cta_group,
+                          c.ws ? ", .ws" : "", c.sparse ? ", sparse" : "", static_cast<char>('A' + static_cast<int>(path.layout())), path.columns());
   out.text += fmt::format("{:<5} {:<12} {:<14} {:<14} {:<12} {}\n", "CTA", "warps (% 4)", "TMEM lanes", "TMEM columns", "rows of D", "columns of D");
   out.json["layout"] = std::string(1, static_cast<char>('A' + static_cast<int>(path.layout())));
   out.json["columns_of_d"] = path.columns();
   for (const isa::DatapathPart& p : path.parts()) {
-    out.json["parts"].push_back({{"cta", p.cta}, {"warp", p.lane / kLanesPerWarp}, {"tmem_lanes", {p.lane, p.lane + p.lanes - 1}}, {"tmem_columns", {0, p.columns - 1}},
-                                 {"rows", {p.row, p.row + p.lanes - 1}}, {"columns", {p.column, p.column + p.columns - 1}}});
-    out.text += fmt::format("{:<5} {:<12} {:<14} {:<14} {:<12} {}\n", p.cta, p.lane / kLanesPerWarp, fmt::format("{}-{}", p.lane, p.lane + p.lanes - 1), fmt::format("0-{}", p.columns - 1),
-               fmt::format("{}-{}", p.row, p.row + p.lanes - 1), fmt::format("{}-{}", p.column, p.column + p.columns - 1));
+    out.json["parts"].push_back({{"cta", p.cta},
+                                 {"warp", p.lane / kLanesPerWarp},
+                                 {"tmem_lanes", {p.lane, p.lane + p.lanes - 1}},
+                                 {"tmem_columns", {0, p.columns - 1}},
+                                 {"rows", {p.row, p.row + p.lanes - 1}},
+                                 {"columns", {p.column, p.column + p.columns - 1}}});
+    out.text += fmt::format("{:<5} {:<12} {:<14} {:<14} {:<12} {}\n", p.cta, p.lane / kLanesPerWarp,
+                            fmt::format("{}-{}", p.lane, p.lane + p.lanes - 1), fmt::format("0-{}", p.columns - 1),
+                            fmt::format("{}-{}", p.row, p.row + p.lanes - 1), fmt::format("{}-{}", p.column, p.column + p.columns - 1));
   }
   if (isa::is_half_datapath(path.layout())) out.text += fmt::format("Half of each warp's lanes are used; D may start at lane 16 instead.\n");
   out.text += fmt::format("Warp w reaches lanes 32 (w % 4) to 32 (w % 4) + 31 with tcgen05.ld and tcgen05.st, whichever warp issues the product.\n");
@@ -109,7 +126,9 @@ void budget(const TmemCommand& c, const isa::Datapath& path, const isa::MmaForm&
     lines.push_back({fmt::format("scale factors of A, {} steps of K", c.k_steps), words * of(path.rows_per_cta())});
     lines.push_back({fmt::format("scale factors of B, {} steps of K", c.k_steps), words * of(path.parts()[0].columns)});
   }
-  if (c.sparse) lines.push_back({fmt::format("sparsity metadata, {} steps of K", c.k_steps), isa::is_metadata_split(form.kind) ? (c.k_steps + 1) / 2 : 2 * c.k_steps});
+  if (c.sparse)
+    lines.push_back(
+        {fmt::format("sparsity metadata, {} steps of K", c.k_steps), isa::is_metadata_split(form.kind) ? (c.k_steps + 1) / 2 : 2 * c.k_steps});
   int total = 0;
   out.text += fmt::format("\nColumns of Tensor Memory ({} x {} cells of 32 bits):\n", isa::TensorMemory::kLanes, isa::TensorMemory::kColumns);
   for (const Line& l : lines) {
@@ -118,12 +137,14 @@ void budget(const TmemCommand& c, const isa::Datapath& path, const isa::MmaForm&
     total += l.columns;
   }
   const uint32_t allocated = std::max(isa::TensorMemory::kUnit, std::bit_ceil(static_cast<uint32_t>(total)));
-  out.text += fmt::format("  {:<40} {:>4}  -> tcgen05.alloc of {} (a power of 2, at least {}), {}\n", "together", total, allocated, isa::TensorMemory::kUnit,
-             allocated <= isa::TensorMemory::kColumns ? fmt::format("{} CTAs of these fit an SM", isa::TensorMemory::kColumns / allocated) : "too many");
+  out.text += fmt::format(
+      "  {:<40} {:>4}  -> tcgen05.alloc of {} (a power of 2, at least {}), {}\n", "together", total, allocated, isa::TensorMemory::kUnit,
+      allocated <= isa::TensorMemory::kColumns ? fmt::format("{} CTAs of these fit an SM", isa::TensorMemory::kColumns / allocated) : "too many");
   out.json["columns"] = total, out.json["allocated"] = allocated;
   if (allocated > isa::TensorMemory::kColumns)
-    diags.error("too-many-resources", {}, fmt::format("TMEM columns {} > {}: {} buffers of D fit", total, isa::TensorMemory::kColumns,
-                                                      std::max(0, (static_cast<int>(isa::TensorMemory::kColumns) - (total - lines[0].columns)) / path.columns())));
+    diags.error("too-many-resources", {},
+                fmt::format("TMEM columns {} > {}: {} buffers of D fit", total, isa::TensorMemory::kColumns,
+                            std::max(0, (static_cast<int>(isa::TensorMemory::kColumns) - (total - lines[0].columns)) / path.columns())));
 }
 
 void answer(const TmemCommand& c, Answer& out, Diagnostics& diags) {
@@ -146,7 +167,7 @@ int run(const TmemCommand& c) {
   return finish(diags);
 }
 
-} // namespace
+}  // namespace
 
 Action add_tmem(CLI::App& app) {
   auto c = std::make_shared<TmemCommand>();
@@ -166,4 +187,4 @@ Action add_tmem(CLI::App& app) {
   return [c](const Invocation&) { return run(*c); };
 }
 
-} // namespace tcsim::tool
+}  // namespace tcsim::tool

@@ -1,6 +1,6 @@
 // tcsim validate: simulates the launches of measurement tables and prints measured against simulated.
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 #include <atomic>
 #include <memory>
@@ -49,8 +49,7 @@ std::string first_error(const Diagnostics& diags) {
 /// The sum of a metric's roll-up as the report has it.
 double metric(const sim::Report& report, const char* name) { return report.metric(name); }
 
-compare::Simulated simulate_row(const compare::DataSet& set, const compare::Measurement& row,
-                                const cfg::Machine& machine, bool full) {
+compare::Simulated simulate_row(const compare::DataSet& set, const compare::Measurement& row, const cfg::Machine& machine, bool full) {
   compare::Simulated out;
   Diagnostics diags;
   const auto kernel = launch::read_kernel_file(set.ptx_path(row), diags);
@@ -67,11 +66,9 @@ compare::Simulated simulate_row(const compare::DataSet& set, const compare::Meas
     sim::SimOptions options;
     options.mode = full ? sim::Mode::full : sim::Mode::timing;
     options.registers = row.registers;
-    const sim::SimResult result =
-        sim::simulate(*module, *bound.kernel, bound.info, work.memory, machine, options, diags);
+    const sim::SimResult result = sim::simulate(*module, *bound.kernel, bound.info, work.memory, machine, options, diags);
     if (result.ok) {
-      const sim::Report report =
-          sim::make_report(result, *module, *bound.kernel, bound.info, machine, options);
+      const sim::Report report = sim::make_report(result, *module, *bound.kernel, bound.info, machine, options);
       out.ok = true;
       out.cycles = static_cast<double>(report.cycles);
       out.warp_instructions = static_cast<double>(report.simulated_warp_instructions);
@@ -79,8 +76,7 @@ compare::Simulated simulate_row(const compare::DataSet& set, const compare::Meas
       out.wavefronts_ld = metric(report, "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum");
       out.wavefronts_st = metric(report, "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st.sum");
       const auto shares = sim::stall_shares(report.stalls);
-      for (const sim::StallInfo& stall : sim::kStallTable)
-        out.stalls[std::string(stall.name)] = shares[static_cast<size_t>(stall.reason)];
+      for (const sim::StallInfo& stall : sim::kStallTable) out.stalls[std::string(stall.name)] = shares[static_cast<size_t>(stall.reason)];
     }
   }
   out.error = first_error(diags);
@@ -95,8 +91,7 @@ void simulate_all(std::vector<Work>& all, const ValidateCommand& command, const 
   ProgressLine progress(!command.options.quiet);
   const auto take = [&] {
     for (size_t i; (i = next.fetch_add(1)) < all.size();) try {
-        all[i].row.simulated =
-            simulate_row(*all[i].set, all[i].row.measured, machine, command.options.mode == "full");
+        all[i].row.simulated = simulate_row(*all[i].set, all[i].row.measured, machine, command.options.mode == "full");
         const std::lock_guard lock(mutex);
         progress.update_items(++done, all.size(), "launches");
       } catch (...) {
@@ -122,7 +117,8 @@ int run_published(const ValidateCommand& command) {
   if (readings.empty() && !diags.has_errors()) diags.error("syntax", {command.data, 0, 0}, "no reading is of the machine and kind asked for");
   if (!diags.has_errors()) {
     ProgressLine progress(!command.options.quiet);
-    const auto rows = published::compare_readings(readings, command.jobs, [&](size_t done, size_t of) { progress.update_items(done, of, "readings"); });
+    const auto rows =
+        published::compare_readings(readings, command.jobs, [&](size_t done, size_t of) { progress.update_items(done, of, "readings"); });
     if (!command.options.json.empty()) write_file(command.options.json, published::readings_json(rows), diags);
     if (command.options.json != "-") fmt::print("{}", published::write_readings(rows, command.summary));
   }
@@ -140,10 +136,8 @@ int run(const ValidateCommand& command) {
   std::vector<Work> all;
   for (const compare::DataSet& set : sets)
     for (const compare::Measurement& row : set.rows)
-      if (size_wanted(command, row) && row.kernel.find(command.kernel) != std::string::npos)
-        all.push_back({&set, {set.name, row, {}}});
-  if (all.empty() && !diags.has_errors())
-    diags.error("syntax", {command.data, 0, 0}, "no row has the sizes and kernels asked for");
+      if (size_wanted(command, row) && row.kernel.find(command.kernel) != std::string::npos) all.push_back({&set, {set.name, row, {}}});
+  if (all.empty() && !diags.has_errors()) diags.error("syntax", {command.data, 0, 0}, "no row has the sizes and kernels asked for");
   if (!diags.has_errors()) {
     simulate_all(all, command, *machine);
     std::vector<compare::Row> rows;
@@ -155,23 +149,19 @@ int run(const ValidateCommand& command) {
   return exit_code(diags, false);
 }
 
-} // namespace
+}  // namespace
 
 Action add_validate(CLI::App& app) {
   auto command = std::make_shared<ValidateCommand>();
   command->options.mode = "timing";
   RunOptions& o = command->options;
-  app.add_option("--data", command->data, "folder of measurement tables (see validation/data)")
-      ->capture_default_str();
+  app.add_option("--data", command->data, "folder of measurement tables (see validation/data)")->capture_default_str();
   const CLI::Option* arch = app.add_option("--arch", o.arch, "machine (published readings: only those of it)")->capture_default_str();
-  app.add_option("--set", o.set, "SECTION.KEY=VALUE: change a value of the machine (may be repeated)")
-      ->allow_extra_args(false);
+  app.add_option("--set", o.set, "SECTION.KEY=VALUE: change a value of the machine (may be repeated)")->allow_extra_args(false);
   app.add_option("--mode", o.mode, "timing (default) or full")->check(CLI::IsMember({"timing", "full"}));
   app.add_option("--size", command->sizes, "only these sizes: 512,1024 or 512x512x1024")->delimiter(',');
   app.add_option("--kernel", command->kernel, "only kernels (published: quantities and cases) whose name contains this");
-  app.add_option("--jobs", command->jobs, "launches to simulate at the same time")
-      ->check(CLI::Range(1, 1024))
-      ->capture_default_str();
+  app.add_option("--jobs", command->jobs, "launches to simulate at the same time")->check(CLI::Range(1, 1024))->capture_default_str();
   app.add_option("--json", o.json, "write rows and scores as JSON (- for stdout)");
   app.add_flag("--summary", command->summary, "print the scores only");
   app.add_flag("--quiet", o.quiet, "no progress line");
@@ -181,4 +171,4 @@ Action add_validate(CLI::App& app) {
   };
 }
 
-} // namespace tcsim::tool
+}  // namespace tcsim::tool

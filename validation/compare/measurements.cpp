@@ -29,26 +29,20 @@ std::vector<std::string> split_line(std::string_view line) {
   std::vector<std::string> fields(1);
   bool quoted = false;
   for (const char c : line) {
-    if (c == '"')
-      quoted = !quoted;
-    else if (c == ',' && !quoted)
-      fields.emplace_back();
-    else if (c != '\r')
-      fields.back() += c;
+    if (c == '"') quoted = !quoted;
+    else if (c == ',' && !quoted) fields.emplace_back();
+    else if (c != '\r') fields.back() += c;
   }
   return fields;
 }
 
-std::string text_of(const nlohmann::json& value) {
-  return value.is_string() ? value.get<std::string>() : value.dump();
-}
+std::string text_of(const nlohmann::json& value) { return value.is_string() ? value.get<std::string>() : value.dump(); }
 
 void read_kernels(const fs::path& path, DataSet& out, Diagnostics& diags) {
   const auto text = read_text(path, diags);
   if (!text) return;
   const nlohmann::json json = nlohmann::json::parse(*text, nullptr, false);
-  if (!json.is_object())
-    return diags.error("syntax", {path.string(), 0, 0}, "expected a JSON object: case -> facts");
+  if (!json.is_object()) return diags.error("syntax", {path.string(), 0, 0}, "expected a JSON object: case -> facts");
   for (const auto& [name, facts] : json.items()) {
     if (!facts.is_object()) continue;
     auto& kernel = out.kernels[name];
@@ -69,10 +63,8 @@ void read_rows(const fs::path& path, DataSet& out, Diagnostics& diags) {
       const std::string& field = table.rows[r][c];
       char* end = nullptr;
       const double value = std::strtod(field.c_str(), &end);
-      if (!field.empty() && *end == 0)
-        row.columns[table.header[c]] = value;
-      else if (table.header[c] == "case")
-        row.kernel = field;
+      if (!field.empty() && *end == 0) row.columns[table.header[c]] = value;
+      else if (table.header[c] == "case") row.kernel = field;
     }
     const auto need = [&](const char* name) {
       const auto at = row.columns.find(name);
@@ -85,8 +77,7 @@ void read_rows(const fs::path& path, DataSet& out, Diagnostics& diags) {
     row.k = static_cast<int64_t>(need("K"));
     row.cycles = need("cycles");
     if (row.columns.count("regs")) row.registers = static_cast<uint32_t>(row.columns["regs"]);
-    if (!out.kernels.count(row.kernel))
-      diags.error("syntax", row.place, fmt::format("case '{}' is not in kernels.json", row.kernel));
+    if (!out.kernels.count(row.kernel)) diags.error("syntax", row.place, fmt::format("case '{}' is not in kernels.json", row.kernel));
     out.rows.push_back(std::move(row));
   }
 }
@@ -106,13 +97,11 @@ DataSet load_set(const fs::path& folder, Diagnostics& diags) {
   return out;
 }
 
-} // namespace
+}  // namespace
 
 std::string Measurement::size() const { return fmt::format("{}x{}x{}", m, n, k); }
 
-std::string DataSet::ptx_path(const Measurement& row) const {
-  return (fs::path(folder) / "ptx" / (row.kernel + ".ptx")).string();
-}
+std::string DataSet::ptx_path(const Measurement& row) const { return (fs::path(folder) / "ptx" / (row.kernel + ".ptx")).string(); }
 
 std::optional<std::string> DataSet::launch_text(const Measurement& row, Diagnostics& diags) const {
   std::map<std::string, std::string> values = kernels.at(row.kernel);
@@ -122,11 +111,8 @@ std::optional<std::string> DataSet::launch_text(const Measurement& row, Diagnost
   values["M"] = fmt::format("{}", row.m);
   values["N"] = fmt::format("{}", row.n);
   values["K"] = fmt::format("{}", row.k);
-  const auto extent = [&](const char* key) {
-    return values.count(key) ? std::max<int64_t>(1, std::atoll(values[key].c_str())) : 1;
-  };
-  const int64_t down = (row.m + extent("tile_m") - 1) / extent("tile_m"),
-                across = (row.n + extent("tile_n") - 1) / extent("tile_n");
+  const auto extent = [&](const char* key) { return values.count(key) ? std::max<int64_t>(1, std::atoll(values[key].c_str())) : 1; };
+  const int64_t down = (row.m + extent("tile_m") - 1) / extent("tile_m"), across = (row.n + extent("tile_n") - 1) / extent("tile_n");
   values["ctas_m"] = fmt::format("{}", down);
   values["ctas_n"] = fmt::format("{}", across);
   values["ctas"] = fmt::format("{}", down * across);
@@ -142,8 +128,7 @@ std::optional<std::string> DataSet::launch_text(const Measurement& row, Diagnost
       out += values[name];
       rest.remove_prefix(end + 1);
     } else {
-      diags.error("syntax", {folder + "/launch.toml.in", 0, 0},
-                  fmt::format("'@{}@' is not known for case '{}'", name.substr(0, 40), row.kernel));
+      diags.error("syntax", {folder + "/launch.toml.in", 0, 0}, fmt::format("'@{}@' is not known for case '{}'", name.substr(0, 40), row.kernel));
       return std::nullopt;
     }
   }
@@ -181,8 +166,7 @@ CsvTable parse_csv(const std::string& path, std::string_view text, Diagnostics& 
     if (out.header.empty()) {
       out.header = std::move(fields);
     } else if (fields.size() != out.header.size()) {
-      diags.error("syntax", {path, line_number, 0},
-                  fmt::format("{} fields, the header has {}", fields.size(), out.header.size()));
+      diags.error("syntax", {path, line_number, 0}, fmt::format("{} fields, the header has {}", fields.size(), out.header.size()));
     } else {
       out.rows.push_back(std::move(fields));
       out.lines.push_back(line_number);
@@ -191,4 +175,4 @@ CsvTable parse_csv(const std::string& path, std::string_view text, Diagnostics& 
   return out;
 }
 
-} // namespace tcsim::compare
+}  // namespace tcsim::compare

@@ -13,21 +13,20 @@ namespace tcsim::compare {
 
 /// One measured launch.
 struct Measurement {
-  std::string kernel; // the case: a key of kernels.json
+  std::string kernel;  // the case: a key of kernels.json
   int64_t m = 0, n = 0, k = 0;
   double cycles = 0;
-  uint32_t registers = 0;                // as ptxas allocated them
-  std::map<std::string, double> columns; // every numeric column
-  Place place;                           // of the row
+  uint32_t registers = 0;                 // as ptxas allocated them
+  std::map<std::string, double> columns;  // every numeric column
+  Place place;                            // of the row
 
-  std::string size() const; // "512x512x512"
+  std::string size() const;  // "512x512x512"
 };
 
 struct DataSet {
   std::string name, folder;
   std::vector<Measurement> rows;
-  std::map<std::string, std::map<std::string, std::string>>
-      kernels; // case -> facts: entry, threads, tile_m, ...
+  std::map<std::string, std::map<std::string, std::string>> kernels;  // case -> facts: entry, threads, tile_m, ...
   std::string launch_template;
 
   std::string ptx_path(const Measurement& row) const;
@@ -43,8 +42,8 @@ std::vector<DataSet> load_data(const std::string& folder, Diagnostics& diags);
 struct CsvTable {
   std::vector<std::string> header;
   std::vector<std::vector<std::string>> rows;
-  std::vector<uint32_t> lines; // of each row in the file
+  std::vector<uint32_t> lines;  // of each row in the file
 };
 CsvTable parse_csv(const std::string& path, std::string_view text, Diagnostics& diags);
 
-} // namespace tcsim::compare
+}  // namespace tcsim::compare

@@ -27,8 +27,7 @@ std::vector<double> ranks(std::span<const double> values) {
   for (size_t i = 0; i < order.size();) {
     size_t end = i;
     while (end < order.size() && values[order[end]] == values[order[i]]) ++end;
-    for (size_t j = i; j < end; ++j)
-      out[order[j]] = (static_cast<double>(i + 1) + static_cast<double>(end)) / 2;
+    for (size_t j = i; j < end; ++j) out[order[j]] = (static_cast<double>(i + 1) + static_cast<double>(end)) / 2;
     i = end;
   }
   return out;
@@ -40,7 +39,7 @@ double column(const Measurement& row, const std::string& name, bool& there) {
   return at == row.columns.end() ? 0 : at->second;
 }
 
-} // namespace
+}  // namespace
 
 CycleScore score_cycles(std::span<const Row> rows) {
   CycleScore out;
@@ -66,15 +65,11 @@ PairScore score_pairs(std::span<const Row> rows, double margin) {
   for (size_t i = 0; i < rows.size(); ++i)
     for (size_t j = i + 1; j < rows.size(); ++j) {
       const Row &a = rows[i], &b = rows[j];
-      if (!a.simulated.ok || !b.simulated.ok || a.data_set != b.data_set ||
-          a.measured.size() != b.measured.size())
-        continue;
-      const double low = std::min(a.measured.cycles, b.measured.cycles),
-                   high = std::max(a.measured.cycles, b.measured.cycles);
+      if (!a.simulated.ok || !b.simulated.ok || a.data_set != b.data_set || a.measured.size() != b.measured.size()) continue;
+      const double low = std::min(a.measured.cycles, b.measured.cycles), high = std::max(a.measured.cycles, b.measured.cycles);
       if (high <= low * (1 + margin)) continue;
       ++out.pairs;
-      out.right += (a.measured.cycles < b.measured.cycles) ? a.simulated.cycles < b.simulated.cycles
-                                                           : a.simulated.cycles > b.simulated.cycles;
+      out.right += (a.measured.cycles < b.measured.cycles) ? a.simulated.cycles < b.simulated.cycles : a.simulated.cycles > b.simulated.cycles;
     }
   return out;
 }
@@ -122,8 +117,7 @@ double half_l1(const Shares& a, const Shares& b) {
 }
 
 std::string largest(const Shares& shares) {
-  const auto most = std::max_element(shares.begin(), shares.end(),
-                                     [](const auto& a, const auto& b) { return a.second < b.second; });
+  const auto most = std::max_element(shares.begin(), shares.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
   return most == shares.end() ? "" : most->first;
 }
 
@@ -162,8 +156,7 @@ WavefrontScore score_wavefronts(std::span<const Row> rows) {
   WavefrontScore out;
   for (const Row& row : rows) {
     if (!row.simulated.ok) continue;
-    for (const auto& [suffix, got] :
-         {std::pair{"ld", row.simulated.wavefronts_ld}, {"st", row.simulated.wavefronts_st}}) {
+    for (const auto& [suffix, got] : {std::pair{"ld", row.simulated.wavefronts_ld}, {"st", row.simulated.wavefronts_st}}) {
       bool there = true;
       double want = column(row.measured, fmt::format("sass_wavefronts_{}", suffix), there);
       if (!there) {
@@ -185,4 +178,4 @@ WavefrontScore score_wavefronts(std::span<const Row> rows) {
   return out;
 }
 
-} // namespace tcsim::compare
+}  // namespace tcsim::compare

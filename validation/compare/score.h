@@ -13,14 +13,14 @@
 
 namespace tcsim::compare {
 
-using Shares = std::map<std::string, double>; // stall reason -> share
+using Shares = std::map<std::string, double>;  // stall reason -> share
 
 struct Simulated {
   bool ok = false;
-  std::string error; // why not
+  std::string error;  // why not
   double cycles = 0, warp_instructions = 0, wall_s = 0;
-  double wavefronts_ld = 0, wavefronts_st = 0; // shared memory, conflicts included
-  Shares stalls;                               // of active warp-cycles
+  double wavefronts_ld = 0, wavefronts_st = 0;  // shared memory, conflicts included
+  Shares stalls;                                // of active warp-cycles
 };
 
 struct Row {
@@ -35,8 +35,8 @@ struct Row {
 struct CycleScore {
   uint64_t rows = 0;
   double mean_abs_error = 0, mean_error = 0;
-  double worst_error = 0; // signed, of the largest magnitude
-  std::string worst_row;  // "mma_64x64x32_s1_w4 512x512x512"
+  double worst_error = 0;  // signed, of the largest magnitude
+  std::string worst_row;   // "mma_64x64x32_s1_w4 512x512x512"
 };
 CycleScore score_cycles(std::span<const Row> rows);
 
@@ -66,12 +66,8 @@ struct StallScore {
   uint64_t rows = 0, largest_right = 0, constant_right = 0;
   double median_half_l1 = 0, constant_median_half_l1 = 0;
   std::string constant_reason;
-  double largest_share() const {
-    return rows ? static_cast<double>(largest_right) / static_cast<double>(rows) : 0;
-  }
-  double constant_share() const {
-    return rows ? static_cast<double>(constant_right) / static_cast<double>(rows) : 0;
-  }
+  double largest_share() const { return rows ? static_cast<double>(largest_right) / static_cast<double>(rows) : 0; }
+  double constant_share() const { return rows ? static_cast<double>(constant_right) / static_cast<double>(rows) : 0; }
 };
 StallScore score_stalls(std::span<const Row> rows);
 
@@ -80,9 +76,9 @@ StallScore score_stalls(std::span<const Row> rows);
 /// address conflicts: the rest is arbitration).
 struct WavefrontScore {
   uint64_t compared = 0, exact = 0, within_2_percent = 0;
-  double worst_error = 0; // signed
+  double worst_error = 0;  // signed
   std::string worst_row;
 };
 WavefrontScore score_wavefronts(std::span<const Row> rows);
 
-} // namespace tcsim::compare
+}  // namespace tcsim::compare

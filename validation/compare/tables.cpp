@@ -44,11 +44,10 @@ std::string top_shares(const Shares& shares) {
 }
 
 std::string row_line(const Row& row) {
-  const std::string head =
-      fmt::format("{:<36} {:<15} {:>9.0f}", row.measured.kernel, row.measured.size(), row.measured.cycles);
+  const std::string head = fmt::format("{:<36} {:<15} {:>9.0f}", row.measured.kernel, row.measured.size(), row.measured.cycles);
   if (!row.simulated.ok) return fmt::format("{}  not simulated: {}\n", head, row.simulated.error);
-  return fmt::format("{} {:>9.0f} {:>+7.1f} %  {:<46} {}\n", head, row.simulated.cycles, 100 * row.error(),
-                     top_shares(measured_stalls(row.measured)), top_shares(normalise(row.simulated.stalls)));
+  return fmt::format("{} {:>9.0f} {:>+7.1f} %  {:<46} {}\n", head, row.simulated.cycles, 100 * row.error(), top_shares(measured_stalls(row.measured)),
+                     top_shares(normalise(row.simulated.stalls)));
 }
 
 std::string summary_line(const std::string& name, std::span<const Row> rows) {
@@ -58,12 +57,12 @@ std::string summary_line(const std::string& name, std::span<const Row> rows) {
   // Sizes differ by orders of magnitude: over all of them a rank correlation would say nothing of the
   // kernels.
   const std::string correlation = name == "all" ? "    -" : fmt::format("{:5.3f}", rank_correlation(rows));
-  return fmt::format("{:<28} {:>4} {:>7.1f} % {:>+7.1f} % {:>+7.1f} %  {:>5}/{:<5} {:>5.1f} %   {}   "
-                     "{:>3.0f} % ({:.0f} %)   {:.3f} ({:.3f})\n",
-                     name, cycles.rows, 100 * cycles.mean_abs_error, 100 * cycles.mean_error,
-                     100 * cycles.worst_error, pairs.right, pairs.pairs, 100 * pairs.share(), correlation,
-                     100 * stalls.largest_share(), 100 * stalls.constant_share(), stalls.median_half_l1,
-                     stalls.constant_median_half_l1);
+  return fmt::format(
+      "{:<28} {:>4} {:>7.1f} % {:>+7.1f} % {:>+7.1f} %  {:>5}/{:<5} {:>5.1f} %   {}   "
+      "{:>3.0f} % ({:.0f} %)   {:.3f} ({:.3f})\n",
+      name, cycles.rows, 100 * cycles.mean_abs_error, 100 * cycles.mean_error, 100 * cycles.worst_error, pairs.right, pairs.pairs,
+      100 * pairs.share(), correlation, 100 * stalls.largest_share(), 100 * stalls.constant_share(), stalls.median_half_l1,
+      stalls.constant_median_half_l1);
 }
 
 Json json_summary(const std::string& name, std::span<const Row> rows) {
@@ -95,41 +94,37 @@ Json json_summary(const std::string& name, std::span<const Row> rows) {
   return out;
 }
 
-} // namespace
+}  // namespace
 
 std::string write_table(std::span<const Row> rows, const TableOptions& options) {
   std::string out;
   if (options.rows) {
-    out += fmt::format("{:<36} {:<15} {:>9} {:>9} {:>9}  {:<46} {}\n", "kernel", "M x N x K", "measured",
-                       "simulated", "error", "stalls measured", "stalls simulated");
+    out += fmt::format("{:<36} {:<15} {:>9} {:>9} {:>9}  {:<46} {}\n", "kernel", "M x N x K", "measured", "simulated", "error", "stalls measured",
+                       "stalls simulated");
     for (const Row& row : rows) out += row_line(row);
     out += "\n";
   }
-  out += fmt::format("{:<28} {:>4} {:>9} {:>9} {:>9}  {:<19}   {:<5}   {:<14} {}\n", "", "rows", "mean|err|",
-                     "mean err", "worst", "pairs >10 % right", "Spear-", "top stall", "half L1,");
-  out += fmt::format("{:<28} {:>4} {:>9} {:>9} {:>9}  {:<19}   {:<5}    {:<14} {}\n", "", "", "", "", "", "",
-                     "man", "right (const.)", "median (const.)");
+  out += fmt::format("{:<28} {:>4} {:>9} {:>9} {:>9}  {:<19}   {:<5}   {:<14} {}\n", "", "rows", "mean|err|", "mean err", "worst",
+                     "pairs >10 % right", "Spear-", "top stall", "half L1,");
+  out += fmt::format("{:<28} {:>4} {:>9} {:>9} {:>9}  {:<19}   {:<5}    {:<14} {}\n", "", "", "", "", "", "", "man", "right (const.)",
+                     "median (const.)");
   for (const auto& [name, group] : groups_of(rows)) out += summary_line(name, group);
   const CycleScore cycles = score_cycles(rows);
   const WavefrontScore waves = score_wavefronts(rows);
   out += "(const.): what the best single answer for all rows would reach\n";
   out += fmt::format("\nworst: {} {:+.1f} %\n", cycles.worst_row, 100 * cycles.worst_error);
   if (waves.compared)
-    out += fmt::format(
-        "shared-memory wavefronts (loads, stores): {} of {} exact, {} within 2 %, worst {} {:+.2f} %\n",
-        waves.exact, waves.compared, waves.within_2_percent, waves.worst_row.empty() ? "-" : waves.worst_row,
-        100 * waves.worst_error);
-  if (const size_t failed = rows.size() - cycles.rows)
-    out += fmt::format("{} rows were not simulated\n", failed);
+    out += fmt::format("shared-memory wavefronts (loads, stores): {} of {} exact, {} within 2 %, worst {} {:+.2f} %\n", waves.exact, waves.compared,
+                       waves.within_2_percent, waves.worst_row.empty() ? "-" : waves.worst_row, 100 * waves.worst_error);
+  if (const size_t failed = rows.size() - cycles.rows) out += fmt::format("{} rows were not simulated\n", failed);
   return out;
 }
 
 std::string write_json(std::span<const Row> rows) {
   Json list = Json::array(), summary = Json::object();
   for (const Row& row : rows) {
-    Json each = {{"data", row.data_set}, {"case", row.measured.kernel},
-                 {"M", row.measured.m},  {"N", row.measured.n},
-                 {"K", row.measured.k},  {"measured_cycles", row.measured.cycles}};
+    Json each = {{"data", row.data_set}, {"case", row.measured.kernel}, {"M", row.measured.m},
+                 {"N", row.measured.n},  {"K", row.measured.k},         {"measured_cycles", row.measured.cycles}};
     if (row.simulated.ok) {
       each["cycles"] = row.simulated.cycles;
       each["error"] = row.error();
@@ -148,4 +143,4 @@ std::string write_json(std::span<const Row> rows) {
   return Json{{"rows", std::move(list)}, {"summary", std::move(summary)}}.dump(2) + "\n";
 }
 
-} // namespace tcsim::compare
+}  // namespace tcsim::compare

@@ -10,8 +10,9 @@ std::string ptx_header(uint32_t sm) {
 }
 
 std::string launch_text(uint32_t ctas, uint32_t threads, uint32_t smem_bytes, uint32_t out_words, uint64_t chase_bytes, uint32_t cluster) {
-  std::string text = fmt::format("grid = [{}, 1, 1]\nblock = [{}, 1, 1]\ncluster = [{}, 1, 1]\ndynamic_smem_bytes = {}\nargs = [{{ buffer = \"out\" }}{}]\n", ctas, threads, cluster, smem_bytes,
-                                 chase_bytes ? ", { buffer = \"chase\" }" : "");
+  std::string text =
+      fmt::format("grid = [{}, 1, 1]\nblock = [{}, 1, 1]\ncluster = [{}, 1, 1]\ndynamic_smem_bytes = {}\nargs = [{{ buffer = \"out\" }}{}]\n", ctas,
+                  threads, cluster, smem_bytes, chase_bytes ? ", { buffer = \"chase\" }" : "");
   text += fmt::format("[buffer.out]\ndtype = \"u64\"\nshape = [{}]\ninit = \"zeros\"\n", out_words);
   if (chase_bytes) text += fmt::format("[buffer.chase]\ndtype = \"u32\"\nshape = [{}]\ninit = \"zeros\"\n", chase_bytes / 4);
   return text;

@@ -19,8 +19,9 @@ struct Row {
 };
 
 uint32_t bits_of(const std::string& type) {
-  static const std::map<std::string, uint32_t> table = {{"f64", 64}, {"f32", 32}, {"s32", 32}, {"tf32", 32}, {"f16", 16}, {"bf16", 16}, {"s8", 8},  {"u8", 8},
-                                                        {"e4m3", 8}, {"e5m2", 8}, {"s4", 4},   {"u4", 4},    {"b1", 1}, {"e3m2", 8}, {"e2m3", 8}, {"e2m1", 4}};
+  static const std::map<std::string, uint32_t> table = {{"f64", 64}, {"f32", 32}, {"s32", 32}, {"tf32", 32}, {"f16", 16}, {"bf16", 16},
+                                                        {"s8", 8},   {"u8", 8},   {"e4m3", 8}, {"e5m2", 8},  {"s4", 4},   {"u4", 4},
+                                                        {"b1", 1},   {"e3m2", 8}, {"e2m3", 8}, {"e2m1", 4}};
   const auto it = table.find(type);
   TC_CHECK(it != table.end(), "type {} of a reading", type);
   return it->second;
@@ -50,7 +51,9 @@ Row parse(const std::string& name) {
 bool quad_pairs(const Row& r) { return r.k == 4 && r.m == 8 && r.a == "f16"; }
 double operations(const Row& r) { return 2.0 * r.m * r.n * r.k * (quad_pairs(r) ? 4 : 1); }
 
-struct Registers { uint32_t a, b, d; };
+struct Registers {
+  uint32_t a, b, d;
+};
 Registers registers(const Row& r) {
   if (quad_pairs(r)) return {2, 2, r.d == "f32" ? 8u : 4u};
   const uint32_t word = r.a == "f64" ? 64 : 32;
@@ -68,10 +71,15 @@ std::string mma(const Row& r, uint32_t chain, uint32_t sm) {
   const std::string d = tuple("d", chain * n.d, n.d);
   const bool bits = r.a == "b1";
   // Block scaling: a vector of ue8m0 each for A and B, from thread and byte 0 (PTX ISA, "Block Scaling for mma.sync").
-  const std::string kind = r.kind.empty() ? "" : ".kind::" + r.kind + (r.kind == "f8f6f4" ? "" : r.kind == "mxf8f6f4" ? ".block_scale.scale_vec::1X" : ".block_scale.scale_vec::2X");
+  const std::string kind = r.kind.empty() ? ""
+                                          : ".kind::" + r.kind +
+                                                (r.kind == "f8f6f4"     ? ""
+                                                 : r.kind == "mxf8f6f4" ? ".block_scale.scale_vec::1X"
+                                                                        : ".block_scale.scale_vec::2X");
   const bool scaled = r.kind.starts_with("mx");
-  return fmt::format(" mma{}.sync.aligned.m{}n{}k{}.row.col{}.{}.{}.{}.{}{}{} {}, {}, {}, {}{}{};\n", r.sparse ? ".sp::ordered_metadata" : "", r.m, r.n, r.k, kind, r.d, r.a, r.b, r.d,
-                     scaled ? ".ue8m0" : "", bits ? (sm < 80 ? ".xor.popc" : ".and.popc") : "", d, tuple("a", 0, n.a), tuple("b", 0, n.b), d, r.sparse ? ", %meta, 0x0" : "", scaled ? ", %meta, {0, 0}, %meta, {0, 0}" : "");
+  return fmt::format(" mma{}.sync.aligned.m{}n{}k{}.row.col{}.{}.{}.{}.{}{}{} {}, {}, {}, {}{}{};\n", r.sparse ? ".sp::ordered_metadata" : "", r.m,
+                     r.n, r.k, kind, r.d, r.a, r.b, r.d, scaled ? ".ue8m0" : "", bits ? (sm < 80 ? ".xor.popc" : ".and.popc") : "", d,
+                     tuple("a", 0, n.a), tuple("b", 0, n.b), d, r.sparse ? ", %meta, 0x0" : "", scaled ? ", %meta, {0, 0}, %meta, {0, 0}" : "");
 }
 
 constexpr uint32_t kChains = 4;
@@ -85,15 +93,18 @@ std::string kernel(const Row& r, uint32_t sm, uint32_t loops, const std::string&
   s << ptx_header(sm) << ".visible .entry k(.param .u64 out)\n{\n"
     << fmt::format(" .reg {0} %a<{1}>, %b<{2}>, %d<{3}>;\n", type, n.a, n.b, n.d * chains)
     << " .reg .b64 %out, %t0, %t1, %o; .reg .b32 %thr, %warp, %i, %x, %y, %meta; .reg .pred %p;\n"
-    << " ld.param.u64 %out, [out]; cvta.to.global.u64 %out, %out; ld.global.u64 %t0, [%out]; add.s64 %out, %out, %t0; mov.u32 %thr, %tid.x; shr.u32 %warp, %thr, 5; mov.b32 %meta, 0x44444444;\n";
+    << " ld.param.u64 %out, [out]; cvta.to.global.u64 %out, %out; ld.global.u64 %t0, [%out]; add.s64 %out, %out, %t0; mov.u32 %thr, %tid.x; shr.u32 "
+       "%warp, %thr, 5; mov.b32 %meta, 0x44444444;\n";
   for (uint32_t i = 0; i < n.a; ++i) s << fmt::format(" mov{} %a{}, 0;\n", type, i);
   for (uint32_t i = 0; i < n.b; ++i) s << fmt::format(" mov{} %b{}, 0;\n", type, i);
   for (uint32_t i = 0; i < n.d * chains; ++i) s << fmt::format(" mov{} %d{}, 0;\n", type, i);
-  s << " bar.sync 0;\n mov.u64 %t0, %clock64; mov.u32 %i, 0;\nLOOP:\n" << body
+  s << " bar.sync 0;\n mov.u64 %t0, %clock64; mov.u32 %i, 0;\nLOOP:\n"
+    << body
     << fmt::format(" add.u32 %i, %i, 1; setp.lt.u32 %p, %i, {}; @%p bra LOOP;\n", loops)
     // Read after the results: an instruction that needs them all comes before.
     << " mov.b32 %x, 0;\n";
-  for (uint32_t i = 0; i < n.d * chains; ++i) s << (n.d && r.a == "f64" ? fmt::format(" cvt.u32.u64 %y, %d{}; xor.b32 %x, %x, %y;\n", i) : fmt::format(" xor.b32 %x, %x, %d{};\n", i));
+  for (uint32_t i = 0; i < n.d * chains; ++i)
+    s << (n.d && r.a == "f64" ? fmt::format(" cvt.u32.u64 %y, %d{}; xor.b32 %x, %x, %y;\n", i) : fmt::format(" xor.b32 %x, %x, %d{};\n", i));
   s << " mov.u64 %t1, %clock64;\n mul.wide.u32 %o, %warp, 16; add.s64 %o, %o, %out;\n st.global.u64 [%o], %t0; st.global.u64 [%o+8], %t1;\n"
     << fmt::format(" st.global.u32 [%out+{}], %x;\n ret;\n}}\n", kResult);
   return s.str();
@@ -112,7 +123,11 @@ Probe mma_latency(const std::string& row, const cfg::Machine& machine) {
   const Row r = parse(row);
   Probe p;
   for (const uint32_t loops : {kLoops, 2 * kLoops})
-    p.runs.push_back({kernel(r, machine.chip.sm, loops, repeated(kUnroll, mma(r, 0, machine.chip.sm)), 1), launch_text(1, 32, 0, kOutWords), 1, double(loops) * kUnroll, {}});
+    p.runs.push_back({kernel(r, machine.chip.sm, loops, repeated(kUnroll, mma(r, 0, machine.chip.sm)), 1),
+                      launch_text(1, 32, 0, kOutWords),
+                      1,
+                      double(loops) * kUnroll,
+                      {}});
   return p;
 }
 
@@ -125,7 +140,8 @@ Probe mma_interval(const std::string& row, const cfg::Machine& machine, bool pea
   const std::string text = kernel(r, machine.chip.sm, kLoops, repeated(kRounds, body), kChains);
   const double each = double(kRounds) * kChains * kLoops;
   Probe p;
-  p.runs.push_back({text, launch_text(1, 32 * warps, 0, kOutWords), warps, each * (peak ? warps * operations(r) : warps / machine.limits.subcores), {}});
+  p.runs.push_back(
+      {text, launch_text(1, 32 * warps, 0, kOutWords), warps, each * (peak ? warps * operations(r) : warps / machine.limits.subcores), {}});
   p.rate = peak;
   return p;
 }
@@ -138,8 +154,9 @@ std::string wgmma(const Row& r, bool a_in_registers) {
   const bool bits = r.a == "b1", integer = r.d == "s32", halves = bits_of(r.a) == 16;
   std::string tail = integer ? "" : ", 1, 1";
   if (halves) tail += a_in_registers ? ", 0" : ", 0, 0";
-  return fmt::format(" wgmma.mma_async{}.sync.aligned.m64n{}k{}.{}.{}.{}{} {}, {}, %db{}, %yes{};\n", r.sparse ? ".sp" : "", r.n, r.k, r.d, r.a, r.b, bits ? ".and.popc" : "",
-                     tuple("d", 0, words), a_in_registers ? "{%a0, %a1, %a2, %a3}" : "%da", r.sparse ? ", %meta, 0" : "", tail);
+  return fmt::format(" wgmma.mma_async{}.sync.aligned.m64n{}k{}.{}.{}.{}{} {}, {}, %db{}, %yes{};\n", r.sparse ? ".sp" : "", r.n, r.k, r.d, r.a, r.b,
+                     bits ? ".and.popc" : "", tuple("d", 0, words), a_in_registers ? "{%a0, %a1, %a2, %a3}" : "%da", r.sparse ? ", %meta, 0" : "",
+                     tail);
 }
 
 }  // namespace
@@ -155,15 +172,21 @@ Probe wgmma_interval(const std::string& text, const cfg::Machine& machine, bool 
   s << ptx_header(machine.chip.sm) << ".extern .shared .align 1024 .b8 smem[];\n.visible .entry k(.param .u64 out) .maxntid 128, 1, 1\n{\n"
     << fmt::format(" .reg .b32 %d<{}>, %a<4>;\n", words)
     << " .reg .b64 %out, %t0, %t1, %da, %db, %o; .reg .b32 %thr, %warp, %smb, %i, %x, %meta; .reg .pred %p, %yes;\n"
-    << " ld.param.u64 %out, [out]; cvta.to.global.u64 %out, %out; ld.global.u64 %t0, [%out]; add.s64 %out, %out, %t0; mov.u32 %thr, %tid.x; shr.u32 %warp, %thr, 5; mov.u32 %smb, smem; mov.b32 %meta, 0x44444444; setp.eq.u32 %yes, %smb, %smb;\n"
+    << " ld.param.u64 %out, [out]; cvta.to.global.u64 %out, %out; ld.global.u64 %t0, [%out]; add.s64 %out, %out, %t0; mov.u32 %thr, %tid.x; shr.u32 "
+       "%warp, %thr, 5; mov.u32 %smb, smem; mov.b32 %meta, 0x44444444; setp.eq.u32 %yes, %smb, %smb;\n"
     << " shr.u32 %x, %smb, 4; cvt.u64.u32 %da, %x; add.u32 %x, %smb, 32768; shr.u32 %x, %x, 4; cvt.u64.u32 %db, %x;\n"
     << fmt::format(" mov.b64 %o, {}; or.b64 %da, %da, %o; or.b64 %db, %db, %o;\n", kHigh);
   for (uint32_t i = 0; i < words; ++i) s << fmt::format(" mov.b32 %d{}, 0;\n", i);
   for (uint32_t i = 0; i < 4; ++i) s << fmt::format(" mov.b32 %a{}, 0;\n", i);
-  s << fmt::format(" mov.u32 %i, 0; mov.u32 %x, 0;\nFILL:\n mad.lo.u32 %meta, %thr, 16, %smb; add.u32 %meta, %meta, %i; st.shared.v4.b32 [%meta], {{%x, %x, %x, %x}}; add.u32 %i, %i, 2048; setp.lt.u32 %p, %i, {}; @%p bra FILL;\n", kBytes)
-    << " mov.b32 %meta, 0x44444444;\n fence.proxy.async.shared::cta;\n bar.sync 0;\n mov.u64 %t0, %clock64; mov.u32 %i, 0;\n wgmma.fence.sync.aligned;\nLOOP:\n" << repeated(kUnroll, wgmma(r, a_in_registers))
-    << fmt::format(" add.u32 %i, %i, 1; setp.lt.u32 %p, %i, {}; @%p bra LOOP;\n", kLoops)
-    << " wgmma.commit_group.sync.aligned;\n wgmma.wait_group.sync.aligned 0;\n mov.u64 %t1, %clock64;\n mul.wide.u32 %o, %warp, 16; add.s64 %o, %o, %out; st.global.u64 [%o], %t0; st.global.u64 [%o+8], %t1;\n mov.b32 %x, 0;\n";
+  s << fmt::format(
+           " mov.u32 %i, 0; mov.u32 %x, 0;\nFILL:\n mad.lo.u32 %meta, %thr, 16, %smb; add.u32 %meta, %meta, %i; st.shared.v4.b32 [%meta], {{%x, %x, "
+           "%x, %x}}; add.u32 %i, %i, 2048; setp.lt.u32 %p, %i, {}; @%p bra FILL;\n",
+           kBytes)
+    << " mov.b32 %meta, 0x44444444;\n fence.proxy.async.shared::cta;\n bar.sync 0;\n mov.u64 %t0, %clock64; mov.u32 %i, 0;\n "
+       "wgmma.fence.sync.aligned;\nLOOP:\n"
+    << repeated(kUnroll, wgmma(r, a_in_registers)) << fmt::format(" add.u32 %i, %i, 1; setp.lt.u32 %p, %i, {}; @%p bra LOOP;\n", kLoops)
+    << " wgmma.commit_group.sync.aligned;\n wgmma.wait_group.sync.aligned 0;\n mov.u64 %t1, %clock64;\n mul.wide.u32 %o, %warp, 16; add.s64 %o, %o, "
+       "%out; st.global.u64 [%o], %t0; st.global.u64 [%o+8], %t1;\n mov.b32 %x, 0;\n";
   for (uint32_t i = 0; i < words; ++i) s << fmt::format(" xor.b32 %x, %x, %d{};\n", i);
   s << fmt::format(" st.global.u32 [%out+{}], %x;\n ret;\n}}\n", kResult);
   Probe p;

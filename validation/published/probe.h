@@ -26,19 +26,19 @@ struct Chase {
 struct Run {
   std::string ptx, launch;  // launch: text of a launch file
   uint32_t pairs = 1;
-  double work = 1;          // steps, operations or bytes between the clocks
+  double work = 1;  // steps, operations or bytes between the clocks
   Chase chase;
 };
 
 struct Probe {
-  std::vector<Run> runs;    // two: what the second takes longer for its additional work
+  std::vector<Run> runs;  // two: what the second takes longer for its additional work
   enum class Clocks : uint8_t {
     span,    // from the first start to the last end: warps that work side by side
     median,  // of the pairs: samples, or CTAs
     kernel,  // the simulator's own count, from the first CTA's start to the last one's end
   };
   Clocks clocks = Clocks::span;
-  bool rate = false;        // work / cycles, else cycles / work
+  bool rate = false;  // work / cycles, else cycles / work
 };
 
 std::optional<Probe> make_probe(const Reading& reading, const cfg::Machine& machine);

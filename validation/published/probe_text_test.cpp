@@ -1,6 +1,6 @@
 // The readings load, name machines and micro-kernels that exist, and ptxas (where the machine has it) assembles what it knows.
-#include <gtest/gtest.h>
 #include <fmt/format.h>
+#include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -91,7 +91,8 @@ TEST(Probes, PtxasTakesTheKernels) {
   for (const auto& [sm, text] : files) {
     const auto ptx = folder / fmt::format("sm_{}.ptx", sm);
     std::ofstream(ptx) << text;
-    const std::string command = fmt::format("{} -O0 -arch=sm_{}{} {} -o {}.cubin > {}.log 2>&1", TCSIM_PTXAS, sm, sm >= 90 ? "a" : "", ptx.string(), ptx.string(), ptx.string());
+    const std::string command = fmt::format("{} -O0 -arch=sm_{}{} {} -o {}.cubin > {}.log 2>&1", TCSIM_PTXAS, sm, sm >= 90 ? "a" : "", ptx.string(),
+                                            ptx.string(), ptx.string());
     const int rc = std::system(command.c_str());
     std::ifstream log(ptx.string() + ".log");
     EXPECT_EQ(rc, 0) << std::string(std::istreambuf_iterator<char>(log), {}).substr(0, 2000);

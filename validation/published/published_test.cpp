@@ -1,6 +1,6 @@
 // Simulated micro-kernels against published numbers. Expected values are the table's literals (validation/data/published), never the simulator's.
-#include <gtest/gtest.h>
 #include <fmt/format.h>
+#include <gtest/gtest.h>
 
 #include "validation/published/table.h"
 
@@ -17,7 +17,8 @@ std::vector<Compared> compared(const std::string& quantity, const std::string& p
 }
 
 std::string text(const Compared& c) {
-  return fmt::format("{} {} {}: published {}, simulated {} {}", c.reading.machine, c.reading.quantity, c.reading.what, c.reading.value, c.value, c.note);
+  return fmt::format("{} {} {}: published {}, simulated {} {}", c.reading.machine, c.reading.quantity, c.reading.what, c.reading.value, c.value,
+                     c.note);
 }
 
 /// FLOP or OP per SM and cycle: at least 99 % of the vendor's number, and not more than it.
@@ -47,9 +48,7 @@ TEST(Published, MmaLatencies) {
     EXPECT_TRUE(c.simulated) << text(c);
     // GeForce's FP64 unit serves the whole SM, which the model of a tensor core in each sub-core does not have.
     if (c.reading.what == "m8n8k4.f64.f64" && c.reading.machine == "rtx4090") continue;
-    if (c.reading.mark != "unconfirmed") {
-      EXPECT_NEAR(c.value, c.reading.value, 1) << text(c);
-    }
+    if (c.reading.mark != "unconfirmed") { EXPECT_NEAR(c.value, c.reading.value, 1) << text(c); }
   }
 }
 

@@ -93,7 +93,8 @@ void add_b200(const fs::path& folder, std::vector<Reading>& out, Diagnostics& di
     const Table t(folder / b.file, diags);
     for (size_t r = 0; r < t.size(); ++r) {
       const double scale = std::string_view(b.unit) == "TB/s" ? 1e-12 : 1;
-      out.push_back({std::string("b200/") + b.file, "b200", b.quantity, filled(b.format, t, r), t.number(r, b.column) * scale, b.unit, "raw", kB200Source, t.place(r)});
+      out.push_back({std::string("b200/") + b.file, "b200", b.quantity, filled(b.format, t, r), t.number(r, b.column) * scale, b.unit, "raw",
+                     kB200Source, t.place(r)});
     }
   }
 }

@@ -15,7 +15,7 @@ struct Reading {
   std::string what;      // of which instruction, shape or size
   double value = 0;
   std::string unit;
-  std::string mark;      // raw, paper, whitepaper, derived, unconfirmed
+  std::string mark;  // raw, paper, whitepaper, derived, unconfirmed
   std::string source;
   Place place;
 };

@@ -62,8 +62,9 @@ std::string summary_of(std::span<const Compared> rows) {
   for (const auto& [key, g] : groups) {
     if (g.rows == 0) out += fmt::format("{:<58} {:>5}  {} not simulated\n", key, 0, g.not_simulated);
     else
-      out += fmt::format("{:<58} {:>5} {:>8.1f}% {:>6} {:>6}  {:+.1f}% {}{}\n", key, g.rows, 100 * g.sum / static_cast<double>(g.rows), g.within_5, g.within_10,
-                         100 * g.worst->error(), g.worst->reading.what, g.not_simulated ? fmt::format(" ({} not simulated)", g.not_simulated) : "");
+      out += fmt::format("{:<58} {:>5} {:>8.1f}% {:>6} {:>6}  {:+.1f}% {}{}\n", key, g.rows, 100 * g.sum / static_cast<double>(g.rows), g.within_5,
+                         g.within_10, 100 * g.worst->error(), g.worst->reading.what,
+                         g.not_simulated ? fmt::format(" ({} not simulated)", g.not_simulated) : "");
   }
   return out;
 }
@@ -96,11 +97,14 @@ std::vector<Compared> compare_readings(std::span<const Reading> readings, uint32
 std::string write_readings(std::span<const Compared> rows, bool summary) {
   std::string out;
   if (!summary) {
-    out += fmt::format("{:<8} {:<24} {:<44} {:>10} {:>10} {:>8}  {:<16} {}\n", "machine", "quantity", "of", "published", "simulated", "error", "unit", "mark");
+    out += fmt::format("{:<8} {:<24} {:<44} {:>10} {:>10} {:>8}  {:<16} {}\n", "machine", "quantity", "of", "published", "simulated", "error", "unit",
+                       "mark");
     for (const Compared& row : rows) {
       const Reading& r = row.reading;
-      const std::string result = row.simulated ? fmt::format("{:>10.4g} {:>+7.1f}%", row.value, 100 * row.error()) : fmt::format("{:>10} {:>8}", "-", "-");
-      out += fmt::format("{:<8} {:<24} {:<44} {:>10.4g} {}  {:<16} {}{}\n", r.machine, r.quantity, r.what, r.value, result, r.unit, r.mark, row.simulated ? "" : "  " + row.note);
+      const std::string result =
+          row.simulated ? fmt::format("{:>10.4g} {:>+7.1f}%", row.value, 100 * row.error()) : fmt::format("{:>10} {:>8}", "-", "-");
+      out += fmt::format("{:<8} {:<24} {:<44} {:>10.4g} {}  {:<16} {}{}\n", r.machine, r.quantity, r.what, r.value, result, r.unit, r.mark,
+                         row.simulated ? "" : "  " + row.note);
     }
     out += "\n";
   }
@@ -111,7 +115,8 @@ std::string readings_json(std::span<const Compared> rows) {
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
   for (const Compared& row : rows) {
     const Reading& r = row.reading;
-    nlohmann::ordered_json j = {{"table", r.table}, {"machine", r.machine}, {"quantity", r.quantity}, {"case", r.what}, {"published", r.value}, {"unit", r.unit}, {"mark", r.mark}, {"source", r.source}};
+    nlohmann::ordered_json j = {{"table", r.table},     {"machine", r.machine}, {"quantity", r.quantity}, {"case", r.what},
+                                {"published", r.value}, {"unit", r.unit},       {"mark", r.mark},         {"source", r.source}};
     if (row.simulated) j["simulated"] = row.value, j["error"] = row.error();
     else j["note"] = row.note;
     list.push_back(std::move(j));

@@ -10,7 +10,7 @@ namespace tcsim::published {
 
 struct Compared {
   Reading reading;
-  bool simulated = false;   // false: `note` says why not
+  bool simulated = false;  // false: `note` says why not
   double value = 0;
   std::string note;
   double error() const { return value / reading.value - 1; }

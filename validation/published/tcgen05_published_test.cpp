@@ -1,6 +1,6 @@
 // The 264 rows of microbench-blackwell's tcgen05.mma tables: intervals within 1 cycle with cta_group::1 and 4 with ::2, latencies within 10 %.
-#include <gtest/gtest.h>
 #include <fmt/format.h>
+#include <gtest/gtest.h>
 
 #include "validation/published/table.h"
 

@@ -33,7 +33,8 @@ Step step_of(const Gemm& g, const cfg::Machine& m, double ctas_per_sm) {
 }
 
 std::string name_of_slowest(const Step& s) {
-  const std::pair<double, const char*> parts[] = {{s.compute, "arithmetic"}, {s.shared, "shared memory"}, {s.issue, "issue slots"}, {s.l2, "L2"}, {s.dram, "DRAM"}, {s.latency, "load latency"}};
+  const std::pair<double, const char*> parts[] = {{s.compute, "arithmetic"}, {s.shared, "shared memory"}, {s.issue, "issue slots"}, {s.l2, "L2"},
+                                                  {s.dram, "DRAM"},          {s.latency, "load latency"}};
   return std::max_element(std::begin(parts), std::end(parts), [](auto& a, auto& b) { return a.first < b.first; })->second;
 }
 

@@ -23,9 +23,9 @@ struct Gemm {
   std::array<uint32_t, 2> cluster{1, 1};    // CTAs along M and N that share loads by multicast
   double element_bytes = 2, out_bytes = 2;  // of A and B; of C
   uint32_t ctas_per_sm = 1;
-  double flops_per_cycle = 0;               // of an SM: its matrix instruction (or FFMA) back to back
-  double shared_bytes_per_flop = 0;         // operands that the matrix instructions read from shared memory
-  double issues_per_flop = 0;               // warp instructions of the main loop
+  double flops_per_cycle = 0;        // of an SM: its matrix instruction (or FFMA) back to back
+  double shared_bytes_per_flop = 0;  // operands that the matrix instructions read from shared memory
+  double issues_per_flop = 0;        // warp instructions of the main loop
 };
 
 /// Cycles of an SM for one step of all its resident CTAs, by resource, each as if alone.
@@ -37,10 +37,10 @@ struct Step {
 };
 
 struct Estimate {
-  double cycles = 0;        // as sm__cycles_elapsed.max: launch overhead included
-  double waves = 0;         // CTAs / (SMs x CTAs that an SM has room for), as launch__waves_per_multiprocessor
+  double cycles = 0;  // as sm__cycles_elapsed.max: launch overhead included
+  double waves = 0;   // CTAs / (SMs x CTAs that an SM has room for), as launch__waves_per_multiprocessor
   Step step;
-  std::string bound;        // the slowest of the step
+  std::string bound;  // the slowest of the step
 };
 
 Estimate estimate(const Gemm& gemm, const cfg::Machine& machine);

@@ -12,7 +12,7 @@ cfg::Machine round_machine() {
   m.limits.subcores = 4;
   m.smem.banks = 32, m.smem.bank_bytes = 4, m.smem.wavefront_cycles = 1;  // 128 B a cycle
   m.l1.fill_bytes_per_cycle = 64, m.l1.store_bytes_per_cycle = 64;
-  m.l2.slices = 10, m.l2.slice_bytes_per_cycle = 64;                      // 64 B a cycle and SM
+  m.l2.slices = 10, m.l2.slice_bytes_per_cycle = 64;  // 64 B a cycle and SM
   m.l2.coalescing_sms = 1;
   m.l2.near_cycles = 200, m.l2.far_cycles = 400;
   m.dram.bytes_per_cycle = 1000, m.dram.extra_cycles = 300;
@@ -34,12 +34,12 @@ Gemm round_gemm() {
 TEST(Analytic, StepByHand) {
   const Estimate e = estimate(round_gemm(), round_machine());
   // 2 * 128 * 128 * 64 = 2097152 operations; 256 * 64 * 2 = 32768 B loaded.
-  EXPECT_DOUBLE_EQ(e.step.compute, 1024);            // 2097152 / 2048
-  EXPECT_DOUBLE_EQ(e.step.shared, 384);              // (2097152 / 128 + 32768) / 128
-  EXPECT_DOUBLE_EQ(e.step.issue, 128);               // 2097152 / 4096 / 4
-  EXPECT_DOUBLE_EQ(e.step.l2, 512);                  // 32768 / 64
-  EXPECT_DOUBLE_EQ(e.step.dram, 180.224);            // (1280 + 128) * 64 * 2 / 1000
-  EXPECT_DOUBLE_EQ(e.step.latency, 459);             // (300 + 512 + 1024) / 4
+  EXPECT_DOUBLE_EQ(e.step.compute, 1024);  // 2097152 / 2048
+  EXPECT_DOUBLE_EQ(e.step.shared, 384);    // (2097152 / 128 + 32768) / 128
+  EXPECT_DOUBLE_EQ(e.step.issue, 128);     // 2097152 / 4096 / 4
+  EXPECT_DOUBLE_EQ(e.step.l2, 512);        // 32768 / 64
+  EXPECT_DOUBLE_EQ(e.step.dram, 180.224);  // (1280 + 128) * 64 * 2 / 1000
+  EXPECT_DOUBLE_EQ(e.step.latency, 459);   // (300 + 512 + 1024) / 4
   EXPECT_EQ(e.bound, "arithmetic");
   EXPECT_DOUBLE_EQ(e.waves, 2);
   // Two waves of: 700 to the first data, 10 steps of 1024, 128 * 128 * 2 / 64 = 512 of stores, 100 to the next CTA.

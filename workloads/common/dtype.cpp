@@ -18,15 +18,14 @@ struct Word {
   Type type;
   int bits;
 };
-constexpr Word kWords[] = {{"f16", Type::f16, 16},  {"bf16", Type::bf16, 16},  {"tf32", Type::tf32, 32},
-                           {"f32", Type::f32, 32},  {"f64", Type::f64, 64},    {"e4m3", Type::e4m3, 8},
-                           {"e5m2", Type::e5m2, 8}, {"e3m2", Type::e3m2, 8},   {"e2m3", Type::e2m3, 8},
-                           {"e2m1", Type::e2m1, 4}, {"ue8m0", Type::ue8m0, 8}, {"ue4m3", Type::ue4m3, 8},
-                           {"s8", Type::s8, 8},     {"u8", Type::u8, 8},       {"s4", Type::s4, 4},
-                           {"u4", Type::u4, 4},     {"b1", Type::b1, 1},       {"s32", Type::s32, 32},
-                           {"u32", Type::u32, 32},  {"s64", Type::s64, 64},    {"u64", Type::u64, 64}};
+constexpr Word kWords[] = {{"f16", Type::f16, 16},  {"bf16", Type::bf16, 16}, {"tf32", Type::tf32, 32},  {"f32", Type::f32, 32},
+                           {"f64", Type::f64, 64},  {"e4m3", Type::e4m3, 8},  {"e5m2", Type::e5m2, 8},   {"e3m2", Type::e3m2, 8},
+                           {"e2m3", Type::e2m3, 8}, {"e2m1", Type::e2m1, 4},  {"ue8m0", Type::ue8m0, 8}, {"ue4m3", Type::ue4m3, 8},
+                           {"s8", Type::s8, 8},     {"u8", Type::u8, 8},      {"s4", Type::s4, 4},       {"u4", Type::u4, 4},
+                           {"b1", Type::b1, 1},     {"s32", Type::s32, 32},   {"u32", Type::u32, 32},    {"s64", Type::s64, 64},
+                           {"u64", Type::u64, 64}};
 
-} // namespace
+}  // namespace
 
 const std::vector<std::string>& dtype_names() {
   static const std::vector<std::string> names = [] {
@@ -64,10 +63,9 @@ double decode(Type type, uint64_t bits) {
   if (type == Type::f64) return std::bit_cast<double>(bits);
   if (type == Type::u64) return static_cast<double>(bits);
   if (is_integer(type)) return static_cast<double>(decode_integer(type, bits));
-  static const std::vector<double> halves = [] { // f16 is by far the commonest: 65536 values by table
+  static const std::vector<double> halves = [] {  // f16 is by far the commonest: 65536 values by table
     std::vector<double> out(65536);
-    for (uint32_t i = 0; i < 65536; ++i)
-      out[i] = std::bit_cast<double>(isa::convert(Type::f16, Type::f64, i));
+    for (uint32_t i = 0; i < 65536; ++i) out[i] = std::bit_cast<double>(isa::convert(Type::f16, Type::f64, i));
     return out;
   }();
   if (type == Type::f16) return halves[bits & 0xffff];
@@ -83,8 +81,7 @@ uint64_t encode(Type type, double value) {
     const uint64_t mask = width == 64 ? ~uint64_t{0} : (uint64_t{1} << width) - 1;
     return static_cast<uint64_t>(static_cast<int64_t>(std::nearbyint(value))) & mask;
   }
-  return isa::convert(Type::f64, type, std::bit_cast<uint64_t>(value),
-                      {.satfinite = !isa::traits(type).has_inf});
+  return isa::convert(Type::f64, type, std::bit_cast<uint64_t>(value), {.satfinite = !isa::traits(type).has_inf});
 }
 
 uint64_t load_bits(std::span<const uint8_t> bytes, Type type, uint64_t index) {
@@ -115,11 +112,10 @@ void store_bits(std::span<uint8_t> bytes, Type type, uint64_t index, uint64_t bi
 double ulp(Type type, double value) {
   if (is_integer(type)) return 1;
   const isa::FormatTraits f = isa::traits(type);
-  const double top = std::ldexp(1.0, static_cast<int>(f.exponent_mask()) -
-                                         f.bias); // beyond the largest exponent there is no step
+  const double top = std::ldexp(1.0, static_cast<int>(f.exponent_mask()) - f.bias);  // beyond the largest exponent there is no step
   const double magnitude = std::min(std::fabs(value), top);
   const int exponent = magnitude > 0 ? std::max(std::ilogb(magnitude), f.min_exponent()) : f.min_exponent();
   return std::ldexp(1.0, exponent - f.mantissa);
 }
 
-} // namespace tcsim::wl
+}  // namespace tcsim::wl

@@ -31,12 +31,10 @@ int64_t decode_integer(isa::Type type, uint64_t bits);
 uint64_t load_bits(std::span<const uint8_t> bytes, isa::Type type, uint64_t index);
 void store_bits(std::span<uint8_t> bytes, isa::Type type, uint64_t index, uint64_t bits);
 
-inline double load(std::span<const uint8_t> bytes, isa::Type type, uint64_t index) {
-  return decode(type, load_bits(bytes, type, index));
-}
+inline double load(std::span<const uint8_t> bytes, isa::Type type, uint64_t index) { return decode(type, load_bits(bytes, type, index)); }
 
 /// Distance from |value| to the next representable value of a floating type above it, for "units in the last
 /// place". Integers: 1.
 double ulp(isa::Type type, double value);
 
-} // namespace tcsim::wl
+}  // namespace tcsim::wl

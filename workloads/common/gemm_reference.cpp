@@ -12,24 +12,24 @@
 namespace tcsim::wl {
 namespace {
 
-template <class T> using Matrix = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+template <class T>
+using Matrix = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 
-template <class T> Matrix<T> read(const MatrixRef& m) {
+template <class T>
+Matrix<T> read(const MatrixRef& m) {
   Matrix<T> out(m.rows, m.cols);
   for (int64_t r = 0; r < m.rows; ++r)
     for (int64_t c = 0; c < m.cols; ++c) {
-      const uint64_t bits =
-          load_bits(m.bytes, m.dtype, static_cast<uint64_t>(r * m.row_stride + c * m.col_stride));
-      if constexpr (std::is_integral_v<T>)
-        out(r, c) = decode_integer(m.dtype, bits);
-      else
-        out(r, c) = static_cast<T>(decode(m.dtype, bits));
+      const uint64_t bits = load_bits(m.bytes, m.dtype, static_cast<uint64_t>(r * m.row_stride + c * m.col_stride));
+      if constexpr (std::is_integral_v<T>) out(r, c) = decode_integer(m.dtype, bits);
+      else out(r, c) = static_cast<T>(decode(m.dtype, bits));
     }
   return out;
 }
 
 /// A with its factors, and B.
-template <class T> Matrix<T> read_a(const GemmProblem& p) {
+template <class T>
+Matrix<T> read_a(const GemmProblem& p) {
   Matrix<T> out = read<T>(p.a);
   if constexpr (std::is_floating_point_v<T>)
     for (int64_t r = 0; r < out.rows() && p.scale_block > 0; ++r)
@@ -37,7 +37,8 @@ template <class T> Matrix<T> read_a(const GemmProblem& p) {
         out(r, k) *= static_cast<T>(p.a_scales[static_cast<size_t>(r * (out.cols() / p.scale_block) + k / p.scale_block)]);
   return out;
 }
-template <class T> Matrix<T> read_b(const GemmProblem& p) {
+template <class T>
+Matrix<T> read_b(const GemmProblem& p) {
   Matrix<T> out = read<T>(p.b);
   if constexpr (std::is_floating_point_v<T>)
     for (int64_t k = 0; k < out.rows() && p.scale_block > 0; ++k)
@@ -53,7 +54,8 @@ int64_t wrap(isa::Type dtype, int64_t value) {
   return decode_integer(dtype, static_cast<uint64_t>(value) & mask);
 }
 
-template <class T> Matrix<T> multiply(const GemmProblem& p, const MatrixRef& d) {
+template <class T>
+Matrix<T> multiply(const GemmProblem& p, const MatrixRef& d) {
   Matrix<T> out = read_a<T>(p) * read_b<T>(p);
   if (p.alpha != 1) out *= static_cast<T>(p.alpha);
   if (p.beta != 0) out += static_cast<T>(p.beta) * read<T>(p.c);
@@ -62,15 +64,13 @@ template <class T> Matrix<T> multiply(const GemmProblem& p, const MatrixRef& d) 
 }
 
 /// sum over k of |a b|, for the accumulation bound.
-Matrix<double> magnitude(const GemmProblem& p) {
-  return read_a<double>(p).cwiseAbs() * read_b<double>(p).cwiseAbs() * std::abs(p.alpha);
-}
+Matrix<double> magnitude(const GemmProblem& p) { return read_a<double>(p).cwiseAbs() * read_b<double>(p).cwiseAbs() * std::abs(p.alpha); }
 
-template <class T> Comparison compare(const GemmProblem& p, const MatrixRef& d, const Tolerance& tolerance) {
+template <class T>
+Comparison compare(const GemmProblem& p, const MatrixRef& d, const Tolerance& tolerance) {
   const Matrix<T> want = multiply<T>(p, d), got = read<T>(d);
   Matrix<double> bound;
-  if (tolerance.accumulation != 0)
-    bound = magnitude(p) * (tolerance.accumulation * static_cast<double>(p.a.cols));
+  if (tolerance.accumulation != 0) bound = magnitude(p) * (tolerance.accumulation * static_cast<double>(p.a.cols));
   Comparison out;
   double error2 = 0, want2 = 0;
   for (int64_t r = 0; r < d.rows; ++r)
@@ -101,15 +101,14 @@ template <class T> Comparison compare(const GemmProblem& p, const MatrixRef& d, 
   return out;
 }
 
-} // namespace
+}  // namespace
 
 std::string Comparison::str(std::string_view name) const {
-  if (passed)
-    return fmt::format("{}: {} elements agree, largest error {:.3g} ({:.3g} ulp), rel_l2 {:.3g}", name,
-                       elements, max_abs, max_ulp, rel_l2);
-  return fmt::format("{}[{}, {}] is {:.9g}, expected {:.9g} (allowed error {:.3g}); {} of {} elements "
-                     "differ, largest error {:.3g} ({:.3g} ulp), rel_l2 {:.3g}",
-                     name, row, col, got, want, allowed, failures, elements, max_abs, max_ulp, rel_l2);
+  if (passed) return fmt::format("{}: {} elements agree, largest error {:.3g} ({:.3g} ulp), rel_l2 {:.3g}", name, elements, max_abs, max_ulp, rel_l2);
+  return fmt::format(
+      "{}[{}, {}] is {:.9g}, expected {:.9g} (allowed error {:.3g}); {} of {} elements "
+      "differ, largest error {:.3g} ({:.3g} ulp), rel_l2 {:.3g}",
+      name, row, col, got, want, allowed, failures, elements, max_abs, max_ulp, rel_l2);
 }
 
 std::vector<double> read_scales(const MatrixRef& plain) {
@@ -131,23 +130,17 @@ std::vector<double> read_tiled_scales(std::span<const uint8_t> bytes, isa::Type 
 }
 
 std::string shape_error(const GemmProblem& p, const MatrixRef& d) {
-  if (p.a.cols != p.b.rows)
-    return fmt::format("A is {} x {} and B is {} x {}: their inner extents differ", p.a.rows, p.a.cols,
-                       p.b.rows, p.b.cols);
-  if (d.rows != p.a.rows || d.cols != p.b.cols)
-    return fmt::format("D is {} x {}, A B is {} x {}", d.rows, d.cols, p.a.rows, p.b.cols);
-  if (p.beta != 0 && (p.c.rows != d.rows || p.c.cols != d.cols))
-    return fmt::format("C is {} x {}, D is {} x {}", p.c.rows, p.c.cols, d.rows, d.cols);
+  if (p.a.cols != p.b.rows) return fmt::format("A is {} x {} and B is {} x {}: their inner extents differ", p.a.rows, p.a.cols, p.b.rows, p.b.cols);
+  if (d.rows != p.a.rows || d.cols != p.b.cols) return fmt::format("D is {} x {}, A B is {} x {}", d.rows, d.cols, p.a.rows, p.b.cols);
+  if (p.beta != 0 && (p.c.rows != d.rows || p.c.cols != d.cols)) return fmt::format("C is {} x {}, D is {} x {}", p.c.rows, p.c.cols, d.rows, d.cols);
   return "";
 }
 
 Comparison compare_gemm(const GemmProblem& problem, const MatrixRef& d, const Tolerance& tolerance) {
   const std::string error = shape_error(problem, d);
   TC_CHECK(error.empty(), "{}", error);
-  if (is_integer(problem.a.dtype) && is_integer(problem.b.dtype) && is_integer(d.dtype))
-    return compare<int64_t>(problem, d, tolerance);
-  return d.dtype == isa::Type::f64 ? compare<double>(problem, d, tolerance)
-                                   : compare<float>(problem, d, tolerance);
+  if (is_integer(problem.a.dtype) && is_integer(problem.b.dtype) && is_integer(d.dtype)) return compare<int64_t>(problem, d, tolerance);
+  return d.dtype == isa::Type::f64 ? compare<double>(problem, d, tolerance) : compare<float>(problem, d, tolerance);
 }
 
-} // namespace tcsim::wl
+}  // namespace tcsim::wl

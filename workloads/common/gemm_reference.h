@@ -23,12 +23,12 @@ struct MatrixRef {
 };
 
 struct GemmProblem {
-  MatrixRef a, b; // m x k, k x n
-  MatrixRef c;    // m x n; not looked at when beta == 0
+  MatrixRef a, b;  // m x k, k x n
+  MatrixRef c;     // m x n; not looked at when beta == 0
   double alpha = 1, beta = 0;
   // Block scaling: each scale_block elements along k of a row of A and of a column of B share a factor. 0: none.
   int64_t scale_block = 0;
-  std::vector<double> a_scales = {}, b_scales = {}; // [m][k / scale_block], [n][k / scale_block]
+  std::vector<double> a_scales = {}, b_scales = {};  // [m][k / scale_block], [n][k / scale_block]
 };
 
 /// Scale factors of `outer` rows of A or columns of B, `count` each, from a plain matrix (outer x count).
@@ -49,13 +49,17 @@ struct Tolerance {
 /// truncate) of a partial sum, which is at most sum|a b|.
 constexpr Tolerance kAcceptance{.ulps = 1, .accumulation = 0x1p-23};
 
+/// The same for Hopper's wgmma of 8-bit floats, which keeps 13 bits behind the point of a step's largest term (DeepSeek-V3, arXiv
+/// 2412.19437, 3.3.2): each of K / 32 steps loses at most 2^-13 of a partial sum, so 2^-13 / 32 for each of K.
+constexpr Tolerance kAcceptanceFloat8{.ulps = 1, .accumulation = 0x1p-18};
+
 struct Comparison {
   bool passed = false;
   uint64_t elements = 0, failures = 0;
-  double max_abs = 0;         // largest |got - want|
-  double rel_l2 = 0;          // |got - want|_2 / |want|_2
-  double max_ulp = 0;         // largest |got - want| in units of the last place of D's type
-  int64_t row = -1, col = -1; // first element that fails, in row-major order
+  double max_abs = 0;          // largest |got - want|
+  double rel_l2 = 0;           // |got - want|_2 / |want|_2
+  double max_ulp = 0;          // largest |got - want| in units of the last place of D's type
+  int64_t row = -1, col = -1;  // first element that fails, in row-major order
   double got = 0, want = 0, allowed = 0;
 
   /// "D[3, 17] is 1.5, expected 2.25 (allowed 0.0325); 12 of 4096 elements differ"
@@ -67,4 +71,4 @@ std::string shape_error(const GemmProblem& problem, const MatrixRef& d);
 
 Comparison compare_gemm(const GemmProblem& problem, const MatrixRef& d, const Tolerance& tolerance);
 
-} // namespace tcsim::wl
+}  // namespace tcsim::wl

@@ -16,8 +16,7 @@ struct Buffer {
   std::vector<uint8_t> bytes;
   Type dtype;
   int64_t rows, cols;
-  Buffer(Type type, int64_t r, int64_t c, std::vector<double> values)
-      : bytes(64), dtype(type), rows(r), cols(c) {
+  Buffer(Type type, int64_t r, int64_t c, std::vector<double> values) : bytes(64), dtype(type), rows(r), cols(c) {
     for (size_t i = 0; i < values.size(); ++i) store_bits(bytes, type, i, encode(type, values[i]));
   }
   MatrixRef ref() const { return {bytes, dtype, rows, cols, cols, 1}; }
@@ -46,7 +45,7 @@ TEST(GemmReference, FirstFailingElementAndUlp) {
   EXPECT_EQ(result.got, 43.03125);
   EXPECT_EQ(result.want, 43);
   EXPECT_EQ(result.max_abs, 1);
-  EXPECT_EQ(result.max_ulp, 32); // f16 in [32, 64): 2^-5
+  EXPECT_EQ(result.max_ulp, 32);  // f16 in [32, 64): 2^-5
   // sqrt(0.03125^2 + 1) / sqrt(19^2 + 22^2 + 43^2 + 50^2)
   EXPECT_NEAR(result.rel_l2, 1.000488 / 72.069411, 1e-7);
 }
@@ -55,31 +54,27 @@ TEST(GemmReference, AlphaBetaAndTransposes) {
   const Buffer a(Type::f32, 2, 2, kA), b(Type::f32, 2, 2, kB), c(Type::f32, 2, 2, {1, 1, 2, 2});
   // A^T B^T = [1 3; 2 4] [5 7; 6 8] = [23 31; 34 46]; 2 x that - 3 C = [43 59; 62 86]
   const Buffer d(Type::f32, 2, 2, {43, 59, 62, 86});
-  const Comparison result =
-      compare_gemm({a.ref().transposed(), b.ref().transposed(), c.ref(), 2, -3}, d.ref(), {});
+  const Comparison result = compare_gemm({a.ref().transposed(), b.ref().transposed(), c.ref(), 2, -3}, d.ref(), {});
   EXPECT_TRUE(result.passed) << result.str("D");
 }
 
 TEST(GemmReference, IntegersWrapLikeTheOutputType) {
   // 127 * 127 + 127 * 127 = 32258 = 0x7e02; as s8: 2
-  const Buffer a(Type::s8, 1, 2, {127, 127}), b(Type::s8, 2, 1, {127, 127}), d(Type::s8, 1, 1, {2}),
-      wide(Type::s32, 1, 1, {32258});
+  const Buffer a(Type::s8, 1, 2, {127, 127}), b(Type::s8, 2, 1, {127, 127}), d(Type::s8, 1, 1, {2}), wide(Type::s32, 1, 1, {32258});
   EXPECT_TRUE(compare_gemm({a.ref(), b.ref(), {}}, d.ref(), {}).passed);
   EXPECT_TRUE(compare_gemm({a.ref(), b.ref(), {}}, wide.ref(), {}).passed);
 }
 
 TEST(GemmReference, NanAndInfinityNeverPassForNumbers) {
   const Buffer a(Type::f16, 1, 1, {1}), b(Type::f16, 1, 1, {1});
-  for (const double bad :
-       {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity()}) {
+  for (const double bad : {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity()}) {
     const Buffer d(Type::f16, 1, 1, {bad});
     EXPECT_FALSE(compare_gemm({a.ref(), b.ref(), {}}, d.ref(), {.rtol = 1, .atol = 1}).passed);
   }
 }
 
 TEST(GemmReference, AcceptanceAllowsOneUlpAndTheAccumulationBound) {
-  const Buffer a(Type::f16, 1, 2, {1, -1}),
-      b(Type::f16, 2, 1, {1, 1}); // exact result 0, sum|ab| = 2, bound 2 * 2^-23 * 2 = 2^-21
+  const Buffer a(Type::f16, 1, 2, {1, -1}), b(Type::f16, 2, 1, {1, 1});  // exact result 0, sum|ab| = 2, bound 2 * 2^-23 * 2 = 2^-21
   const Buffer inside(Type::f32, 1, 1, {0x1p-21}), outside(Type::f32, 1, 1, {0x1.1p-21});
   EXPECT_TRUE(compare_gemm({a.ref(), b.ref(), {}}, inside.ref(), kAcceptance).passed);
   EXPECT_FALSE(compare_gemm({a.ref(), b.ref(), {}}, outside.ref(), kAcceptance).passed);
@@ -87,8 +82,7 @@ TEST(GemmReference, AcceptanceAllowsOneUlpAndTheAccumulationBound) {
 
 TEST(GemmReference, ExtentsThatDisagree) {
   const Buffer a(Type::f16, 2, 3, {}), b(Type::f16, 2, 2, {}), d(Type::f16, 2, 2, {});
-  EXPECT_EQ(shape_error({a.ref(), b.ref(), {}}, d.ref()),
-            "A is 2 x 3 and B is 2 x 2: their inner extents differ");
+  EXPECT_EQ(shape_error({a.ref(), b.ref(), {}}, d.ref()), "A is 2 x 3 and B is 2 x 2: their inner extents differ");
 }
 
 // Blocks of two along K: row [1 1 1 1] with factors 2, 0.5 against a column of ones with 1, 4: 2 * 2 * 1 + 2 * 0.5 * 4 = 8.
@@ -113,5 +107,5 @@ TEST(GemmReference, TiledScales) {
   EXPECT_EQ(std::count(scales.begin(), scales.end(), 1.0), 1023);
 }
 
-} // namespace
-} // namespace tcsim::wl
+}  // namespace
+}  // namespace tcsim::wl

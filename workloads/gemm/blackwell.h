@@ -21,14 +21,14 @@ namespace tcsim::gemm {
 
 /// What tcgen05.mma takes and gives for an operand type; K of one instruction is 32 bytes.
 struct BlackwellType {
-  std::string name;                  // of the GEMM
-  isa::Type stored;                  // elements of A and B in memory
+  std::string name;  // of the GEMM
+  isa::Type stored;  // elements of A and B in memory
   uint32_t bits;
   isa::MmaKind kind;
-  std::string accumulate;            // "f32", "s32"
-  std::vector<std::string> outputs;  // the first is the default
-  isa::Type scale = isa::Type::none; // type of the scale factors
-  uint32_t scale_block = 0;          // elements of K that share a factor; 0: there are none
+  std::string accumulate;             // "f32", "s32"
+  std::vector<std::string> outputs;   // the first is the default
+  isa::Type scale = isa::Type::none;  // type of the scale factors
+  uint32_t scale_block = 0;           // elements of K that share a factor; 0: there are none
   bool scaled() const { return scale_block != 0; }
 };
 std::optional<BlackwellType> blackwell_type(const std::string& dtype);
@@ -44,9 +44,9 @@ class Blackwell : public TmaKernel {
   /// Scale factors of A or B: atoms of 128 rows x 4 factors (512 bytes, as tcgen05.cp.32x128b takes them).
   struct Scales {
     std::string name;
-    uint32_t blocks = 1;      // of 128 rows
-    uint32_t base = 0;        // offset in a stage
-    uint32_t column = 0;      // first in Tensor Memory
+    uint32_t blocks = 1;               // of 128 rows
+    uint32_t base = 0;                 // offset in a stage
+    uint32_t column = 0;               // first in Tensor Memory
     std::string map = "", first = "";  // registers: tensor map, first block of 128 rows
   };
 
@@ -101,10 +101,10 @@ class Blackwell : public TmaKernel {
   uint32_t scale_region() const { return (scale_bytes() + 1023) / 1024 * 1024; }
   uint32_t slots_base() const { return stage_bytes() * c_.stages; }
 
-  static constexpr uint32_t kRows = 128;         // of the accumulators in a CTA: lanes of Tensor Memory
+  static constexpr uint32_t kRows = 128;  // of the accumulators in a CTA: lanes of Tensor Memory
   static constexpr uint32_t kAtomBytes = 512;
-  static constexpr uint32_t kAtomColumns = 4;    // of Tensor Memory
-  static constexpr uint32_t kEpilogueWarps = 4;  // a warp reaches the 32 lanes of its rank modulo 4
+  static constexpr uint32_t kAtomColumns = 4;                   // of Tensor Memory
+  static constexpr uint32_t kEpilogueWarps = 4;                 // a warp reaches the 32 lanes of its rank modulo 4
   static constexpr uint32_t kSlots = 2, kSlotBytes = 32 * 128;  // of a warp: one is written while the other is being stored
 
   BlackwellType t_;

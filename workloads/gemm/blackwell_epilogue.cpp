@@ -56,7 +56,8 @@ std::vector<std::string> Blackwell::pack(const std::vector<std::string>& values)
 }
 
 void Blackwell::store_direct(const std::string& accumulator, const Tile& tile) {
-  const std::string row = w_.reg("b32"), in_tile = w_.reg("b32"), col = w_.reg("b32"), index = w_.reg("b64"), column = w_.reg("b64"), address = w_.reg("b64");
+  const std::string row = w_.reg("b32"), in_tile = w_.reg("b32"), col = w_.reg("b32"), index = w_.reg("b64"), column = w_.reg("b64"),
+                    address = w_.reg("b64");
   w_("mad.lo.u32 {}, {}, 32, {};", in_tile, quarter_, lane_);
   w_("mad.lo.u32 {}, {}, {}, {};", row, tile.m, kRows, in_tile);
   w_("mul.lo.u32 {}, {}, {};", col, tile.n, n());

@@ -32,18 +32,23 @@ bool Blackwell::plan_shape(Diagnostics& diags) {
   const auto [cx, cy] = c_.cluster;
   const uint32_t most = c_.style == "blackwell" ? 1 : 2;
   if (cx == 0 || cx > most || cy != 1)
-    return fail(diags, fmt::format("cluster {}x{}: expected 1x1{}", cx, cy, most == 2 ? " or 2x1, a pair of CTAs" : "; pairs of CTAs are blackwell-2cta's")), false;
+    return fail(diags,
+                fmt::format("cluster {}x{}: expected 1x1{}", cx, cy, most == 2 ? " or 2x1, a pair of CTAs" : "; pairs of CTAs are blackwell-2cta's")),
+           false;
   if (!plan_common(diags)) return false;
   if (bm != kRows) fail(diags, "M must be 128, the lanes of Tensor Memory (a pair of CTAs has 256)");
   const uint32_t unit = t_.scaled() ? 128 : pair() ? 32 : 16;
-  if (bn == 0 || bn > 256 || bn % unit != 0) fail(diags, fmt::format("N must be a multiple of {} up to 256{}", unit, t_.scaled() ? ", blocks of scale factors" : ""));
+  if (bn == 0 || bn > 256 || bn % unit != 0)
+    fail(diags, fmt::format("N must be a multiple of {} up to 256{}", unit, t_.scaled() ? ", blocks of scale factors" : ""));
   if (t_.scaled() && bk % (4 * t_.scale_block) != 0)
     fail(diags, fmt::format("K must be a multiple of {}: four scale factors of {} elements lie together", 4 * t_.scale_block, t_.scale_block));
   if (c_.promote) fail(diags, "promotion is for Hopper: tcgen05 adds in f32");
   if (faulty(Fault::none) == false) fail(diags, "faults are made in Hopper kernels");
-  if (std::find(t_.outputs.begin(), t_.outputs.end(), c_.out) == t_.outputs.end()) fail(diags, fmt::format("C of type {}; expected {}", c_.out, fmt::join(t_.outputs, " or ")));
+  if (std::find(t_.outputs.begin(), t_.outputs.end(), c_.out) == t_.outputs.end())
+    fail(diags, fmt::format("C of type {}; expected {}", c_.out, fmt::join(t_.outputs, " or ")));
   else if (c_.epilogue == "tma" && bn % (128 / out_bytes()) != 0)
-    fail(diags, fmt::format("the TMA epilogue stores 128-byte rows: N must be a multiple of {} for {}; the direct epilogue takes any", 128 / out_bytes(), c_.out));
+    fail(diags, fmt::format("the TMA epilogue stores 128-byte rows: N must be a multiple of {} for {}; the direct epilogue takes any",
+                            128 / out_bytes(), c_.out));
   return diags.error_count() == before;
 }
 
@@ -57,7 +62,9 @@ void Blackwell::plan_tensor_memory(Diagnostics& diags) {
   sfb_.column = sfa_.column + atoms() * sfa_.blocks * kAtomColumns;
   const uint32_t used = sfb_.column + atoms() * sfb_.blocks * kAtomColumns;
   columns_ = std::max(32u, std::bit_ceil(used));  // tcgen05.alloc takes powers of two from 32
-  if (used > 512) fail(diags, fmt::format("{} columns of Tensor Memory ({} buffers of {}, {} of scale factors); there are 512", used, buffers(), n(), used - sfa_.column));
+  if (used > 512)
+    fail(diags,
+         fmt::format("{} columns of Tensor Memory ({} buffers of {}, {} of scale factors); there are 512", used, buffers(), n(), used - sfa_.column));
 }
 
 bool Blackwell::plan(Diagnostics& diags) {
@@ -109,7 +116,12 @@ std::string Blackwell::module() const {
   std::string text = module_head("sm_100a", t_.kind == isa::MmaKind::mxf4nvf4 ? "8.7" : "8.6");
   text += fmt::format(".shared .align 8 .b64 full_bar[{0}];\n.shared .align 8 .b64 empty_bar[{0}];\n", c_.stages);
   text += fmt::format(".shared .align 8 .b64 done_bar[{0}];\n.shared .align 8 .b64 free_bar[{0}];\n.shared .align 4 .b32 tensor_base;\n", buffers());
-  return text + module_tail(threads(), t_.scaled() ? ",\n\t.param .align 64 .b8 gemm_param_6[128],  // tensor maps of the scale factors\n\t.param .align 64 .b8 gemm_param_7[128]" : "");
+  return text +
+         module_tail(
+             threads(),
+             t_.scaled()
+                 ? ",\n\t.param .align 64 .b8 gemm_param_6[128],  // tensor maps of the scale factors\n\t.param .align 64 .b8 gemm_param_7[128]"
+                 : "");
 }
 
 Program Blackwell::program() {
@@ -144,7 +156,9 @@ Program Blackwell::emit() {
 Program generate_blackwell(const Config& config, Diagnostics& diags) {
   const auto type = blackwell_type(config.dtype);
   if (!type || config.acc != type->accumulate) {
-    config_error(diags, fmt::format("dtype {} with accumulator {}: {} takes f16, bf16, tf32, e4m3, e5m2, mxfp8, mxfp4 or nvfp4 with f32, s8 or u8 with s32", config.dtype, config.acc, config.style));
+    config_error(diags,
+                 fmt::format("dtype {} with accumulator {}: {} takes f16, bf16, tf32, e4m3, e5m2, mxfp8, mxfp4 or nvfp4 with f32, s8 or u8 with s32",
+                             config.dtype, config.acc, config.style));
     return {};
   }
   Blackwell generator(config, *type);

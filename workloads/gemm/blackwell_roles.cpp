@@ -106,8 +106,10 @@ void Blackwell::locate_operands(const Tile& tile) {
   w_("mul.lo.u32 {}, {}, {};", sfb_.first, tile.n, sfb_.blocks);
 }
 
-void Blackwell::load_box(const std::string& target, const std::string& map, const std::string& inner, const std::string& outer, const std::string& bar) {
-  w_("cp.async.bulk.tensor.2d{}.shared::cluster.global.mbarrier::complete_tx::bytes [{}], [{}, {{{}, {}}}], [{}];", pair() ? ".cta_group::2" : "", target, map, inner, outer, bar);
+void Blackwell::load_box(const std::string& target, const std::string& map, const std::string& inner, const std::string& outer,
+                         const std::string& bar) {
+  w_("cp.async.bulk.tensor.2d{}.shared::cluster.global.mbarrier::complete_tx::bytes [{}], [{}, {{{}, {}}}], [{}];", pair() ? ".cta_group::2" : "",
+     target, map, inner, outer, bar);
 }
 
 /// Announces the bytes of a stage (the leader: of both CTAs, as all copies signal its barrier) and starts its copies.

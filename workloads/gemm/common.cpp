@@ -1,5 +1,5 @@
-#include "workloads/gemm/blackwell.h"
 #include "workloads/gemm/common.h"
+#include "workloads/gemm/blackwell.h"
 #include "workloads/gemm/hopper.h"
 #include "workloads/gemm/mma_sync.h"
 
@@ -13,14 +13,17 @@ void config_error(Diagnostics& diags, const std::string& text) { diags.error("la
 
 bool check_config(const Config& c, Diagnostics& diags) {
   const uint32_t before = diags.error_count();
-  const auto require = [&](bool ok, const std::string& text) { if (!ok) config_error(diags, text); };
+  const auto require = [&](bool ok, const std::string& text) {
+    if (!ok) config_error(diags, text);
+  };
   const auto power_of_two = [](uint32_t x) { return std::has_single_bit(x); };
   require(c.m > 0 && c.n > 0 && c.k > 0, fmt::format("m, n, k = {}, {}, {}: expected positive sizes", c.m, c.n, c.k));
   require(std::all_of(c.tile.begin(), c.tile.end(), [&](uint32_t extent) { return power_of_two(extent) && extent <= 512; }),
           fmt::format("tile {}x{}x{}: expected powers of two up to 512", c.tile[0], c.tile[1], c.tile[2]));
   require(c.stages >= 1 && c.stages <= 16, fmt::format("stages {}: expected 1 to 16", c.stages));
   require(c.swizzle == "none" || c.swizzle == "padded" || c.swizzle == "xor", fmt::format("swizzle '{}': expected none, padded or xor", c.swizzle));
-  require(c.layout == "tn" || c.layout == "nn" || c.layout == "nt" || c.layout == "tt", fmt::format("layout '{}': expected tn, nn, nt or tt", c.layout));
+  require(c.layout == "tn" || c.layout == "nn" || c.layout == "nt" || c.layout == "tt",
+          fmt::format("layout '{}': expected tn, nn, nt or tt", c.layout));
   return diags.error_count() == before;
 }
 
@@ -51,9 +54,12 @@ std::string load_pointer(Writer& w, const std::string& entry, int index) {
 }
 
 std::string module_text(const Config& config, const std::string& entry, const Writer& w, uint32_t threads, uint32_t ptx_minor) {
-  std::string text = fmt::format(".version 8.{}\n.target sm_{}\n.address_size 64\n\n.extern .shared .align 128 .b8 smem[];\n\n", ptx_minor, config.sm);
-  text += fmt::format(".visible .entry {0}(\n\t.param .u64 .ptr .global .align 16 {0}_param_0,\n\t.param .u64 .ptr .global .align 16 {0}_param_1,\n"
-                      "\t.param .u64 .ptr .global .align 16 {0}_param_2,\n\t.param .u32 {0}_param_3,\n\t.param .u32 {0}_param_4,\n\t.param .u32 {0}_param_5\n)\n", entry);
+  std::string text =
+      fmt::format(".version 8.{}\n.target sm_{}\n.address_size 64\n\n.extern .shared .align 128 .b8 smem[];\n\n", ptx_minor, config.sm);
+  text += fmt::format(
+      ".visible .entry {0}(\n\t.param .u64 .ptr .global .align 16 {0}_param_0,\n\t.param .u64 .ptr .global .align 16 {0}_param_1,\n"
+      "\t.param .u64 .ptr .global .align 16 {0}_param_2,\n\t.param .u32 {0}_param_3,\n\t.param .u32 {0}_param_4,\n\t.param .u32 {0}_param_5\n)\n",
+      entry);
   text += fmt::format(".reqntid {}\n{{\n", threads);
   return text + w.declarations() + "\n" + w.body() + "}\n";
 }
@@ -68,7 +74,8 @@ std::string launch_text(const Config& c, const Program& p, const std::string& in
       if (map.buffer == name) return fmt::format("{{ tensormap = \"{}\" }}", map.name);
     return fmt::format("{{ buffer = \"{}\" }}", name);
   };
-  text += fmt::format("args = [{}, {}, {}, {{ i32 = {} }}, {{ i32 = {} }}, {{ i32 = {} }}", argument("A"), argument("B"), argument("C"), c.m, c.n, c.k);
+  text +=
+      fmt::format("args = [{}, {}, {}, {{ i32 = {} }}, {{ i32 = {} }}, {{ i32 = {} }}", argument("A"), argument("B"), argument("C"), c.m, c.n, c.k);
   const bool scaled = p.scale_block != 0;
   text += scaled ? fmt::format(", {}, {}]\n\n", argument("SFA"), argument("SFB")) : "]\n\n";
   const bool integer = in_type == "s8" || in_type == "u8";
@@ -86,8 +93,10 @@ std::string launch_text(const Config& c, const Program& p, const std::string& in
     buffer("SFB", p.scale_type, {c.n / 128, c.k / p.scale_block / 4, 32, 4, 4}, "integers", 4);
   }
   for (const TensorMap& map : p.tensor_maps)
-    text += fmt::format("[tensormap.{}]\nbuffer = \"{}\"\ndims = [{}]\nstrides_bytes = [{}]\nbox = [{}]\nswizzle = \"{}\"\nl2_promotion = \"128B\"\n{}\n", map.name, map.buffer,
-                        fmt::join(map.dims, ", "), map.stride_bytes, fmt::join(map.box, ", "), map.swizzle, map.dtype.empty() ? "" : fmt::format("dtype = \"{}\"\n", map.dtype));
+    text +=
+        fmt::format("[tensormap.{}]\nbuffer = \"{}\"\ndims = [{}]\nstrides_bytes = [{}]\nbox = [{}]\nswizzle = \"{}\"\nl2_promotion = \"128B\"\n{}\n",
+                    map.name, map.buffer, fmt::join(map.dims, ", "), map.stride_bytes, fmt::join(map.box, ", "), map.swizzle,
+                    map.dtype.empty() ? "" : fmt::format("dtype = \"{}\"\n", map.dtype));
   text += fmt::format("[check]\ngemm = {{ a = \"A\", b = \"B\", c = \"C\", trans_a = {}, trans_b = {}{} }}\n", !a_k_major, b_k_major,
                       scaled ? fmt::format(", sfa = \"SFA\", sfb = \"SFB\", scale_block = {}", p.scale_block) : "");
   const bool narrow = in_type == "e4m3" || in_type == "e5m2" || in_type == "e2m1";
@@ -99,14 +108,16 @@ std::string launch_text(const Config& c, const Program& p, const std::string& in
 }
 
 const std::vector<std::string>& styles() {
-  static const std::vector<std::string> list = {"simt", "wmma", "volta", "turing", "ampere", "hopper-tma", "hopper-ws", "hopper-cooperative", "hopper-pingpong", "blackwell", "blackwell-2cta", "blackwell-ws"};
+  static const std::vector<std::string> list = {
+      "simt",      "wmma",           "volta",       "turing", "ampere", "hopper-tma", "hopper-ws", "hopper-cooperative", "hopper-pingpong",
+      "blackwell", "blackwell-2cta", "blackwell-ws"};
   return list;
 }
 
 bool is_mma_sync_style(const std::string& style) { return style == "volta" || style == "turing" || style == "ampere"; }
 
 uint32_t default_stages(const std::string& style, uint32_t sm) {
-  constexpr uint32_t kCpAsync = 80;  // PTX ISA, cp.async: "requires sm_80 or higher"
+  constexpr uint32_t kCpAsync = 80;                     // PTX ISA, cp.async: "requires sm_80 or higher"
   if (style == "volta" || style == "turing") return 2;  // the next tile waits in registers
   if (style == "simt") return 2;
   if (style == "wmma" && sm < kCpAsync) return 1;
@@ -133,8 +144,10 @@ bool check_left_out(const Config& c, Diagnostics& diags) {
   const auto only = [&](bool taken, bool given, const std::string& option, const std::string& whose) {
     if (given && !taken) config_error(diags, fmt::format("{} is for {}; {} does not take it", option, whose, s));
   };
-  const char *kWithTma = "the Hopper and Blackwell styles", *kPersistent = "the persistent styles hopper-cooperative, hopper-pingpong and blackwell-ws";
-  if (tma && !c.swizzle.empty() && c.swizzle != default_swizzle(s)) config_error(diags, fmt::format("--swizzle {} is for simt volta turing ampere wmma; {} uses TMA's swizzle", c.swizzle, s));
+  const char *kWithTma = "the Hopper and Blackwell styles",
+             *kPersistent = "the persistent styles hopper-cooperative, hopper-pingpong and blackwell-ws";
+  if (tma && !c.swizzle.empty() && c.swizzle != default_swizzle(s))
+    config_error(diags, fmt::format("--swizzle {} is for simt volta turing ampere wmma; {} uses TMA's swizzle", c.swizzle, s));
   only(!tma && s != "simt", c.warps != plain.warps, "--warps", "volta turing ampere wmma");
   only(tma, c.cluster != plain.cluster, "--cluster", kWithTma);
   only(tma, c.out != plain.out, "--out", kWithTma);

@@ -21,19 +21,19 @@ namespace tcsim::gemm {
 /// Ways to break a Hopper kernel, for tests of the simulator's diagnoses. Each removes or alters one thing.
 enum class Fault : uint8_t {
   none,
-  no_full_wait,       // consumers read a stage without waiting for its full barrier
-  no_empty_wait,      // the producer refills a stage without waiting for its empty barrier (or the CTA barrier)
-  no_store_fence,     // no fence.proxy.async between writing C to shared memory and its TMA store
-  no_empty_arrive,    // consumers never release a stage
-  short_expect_tx,    // expect_tx counts A only
-  long_expect_tx,     // expect_tx counts 128 bytes too many
-  map_swizzle_none,   // A's tensor map does not swizzle, its wgmma descriptor does
-  misaligned_stage,   // tiles start 128 bytes past their alignment
-  missing_init,       // the full barrier of the last stage is not initialised
-  reinit_in_use,      // the producer initialises a full barrier whose phase is under way
-  early_release,      // consumers release a stage before their wgmma have read it
-  no_wgmma_wait,      // the epilogue reads accumulators of wgmma in flight
-  no_init_sync,       // no barrier between mbarrier.init and the first use by other threads
+  no_full_wait,      // consumers read a stage without waiting for its full barrier
+  no_empty_wait,     // the producer refills a stage without waiting for its empty barrier (or the CTA barrier)
+  no_store_fence,    // no fence.proxy.async between writing C to shared memory and its TMA store
+  no_empty_arrive,   // consumers never release a stage
+  short_expect_tx,   // expect_tx counts A only
+  long_expect_tx,    // expect_tx counts 128 bytes too many
+  map_swizzle_none,  // A's tensor map does not swizzle, its wgmma descriptor does
+  misaligned_stage,  // tiles start 128 bytes past their alignment
+  missing_init,      // the full barrier of the last stage is not initialised
+  reinit_in_use,     // the producer initialises a full barrier whose phase is under way
+  early_release,     // consumers release a stage before their wgmma have read it
+  no_wgmma_wait,     // the epilogue reads accumulators of wgmma in flight
+  no_init_sync,      // no barrier between mbarrier.init and the first use by other threads
 };
 
 struct Config {
@@ -42,22 +42,22 @@ struct Config {
   std::array<uint32_t, 3> tile{128, 128, 32};
   std::array<uint32_t, 2> warps{0, 0};  // warps along M and N; 0: chosen from the tile
   uint32_t stages = 3;
-  std::string swizzle = "";     // none, padded, xor; empty: the style's own. Styles with TMA take its 128-byte swizzle and none of these
-  std::string dtype = "f16";    // f16 bf16 tf32 s8 u8 e4m3 e5m2, f32 (simt, emulated), mxfp8 mxfp4 nvfp4 (Blackwell styles)
-  std::string acc = "f32";      // f32, f16 (f16 only), s32 (s8, u8)
-  std::string layout = "tn";    // BLAS letters for A and B: t = K-major for A, n = K-major for B
-  std::string emulate = "";     // ampere style, f32: 3xtf32 or bf16x9
-  uint32_t sm = 80;             // target of the PTX (Hopper styles: always sm_90a; Blackwell: sm_100a)
+  std::string swizzle = "";   // none, padded, xor; empty: the style's own. Styles with TMA take its 128-byte swizzle and none of these
+  std::string dtype = "f16";  // f16 bf16 tf32 s8 u8 e4m3 e5m2, f32 (simt, emulated), mxfp8 mxfp4 nvfp4 (Blackwell styles)
+  std::string acc = "f32";    // f32, f16 (f16 only), s32 (s8, u8)
+  std::string layout = "tn";  // BLAS letters for A and B: t = K-major for A, n = K-major for B
+  std::string emulate = "";   // ampere style, f32: 3xtf32 or bf16x9
+  uint32_t sm = 80;           // target of the PTX (Hopper styles: always sm_90a; Blackwell: sm_100a)
   // The rest holds for the Hopper and Blackwell styles.
   std::array<uint32_t, 2> cluster{1, 1};  // CTAs along M and N; A is multicast along N, B along M
-  uint32_t consumers = 0;       // consumer warpgroups that share a tile of hopper-ws: 1 or 2 (0: 2 when M of the tile is 128 or more)
-  std::string out = "";         // type of C: f16 bf16 f32 s32; empty: that of the operands, f32 for tf32 and 8-bit floats, s32 for s8
-  std::string epilogue = "tma"; // tma: through shared memory and a TMA store; direct: st.global
-  bool setmaxnreg = true;       // warp-specialised styles: move registers from the producer to the consumers
-  bool promote = false;         // 8-bit floats: add into a second set of f32 accumulators every 128 of K
-  std::string raster = "m";     // persistent styles: tiles of a group follow each other along m or n
-  uint32_t group = 8;           // rows (raster m) or columns (raster n) of tiles in a group
-  uint32_t sms = 132;           // persistent styles: CTAs at most
+  uint32_t consumers = 0;                 // consumer warpgroups that share a tile of hopper-ws: 1 or 2 (0: 2 when M of the tile is 128 or more)
+  std::string out = "";                   // type of C: f16 bf16 f32 s32; empty: that of the operands, f32 for tf32 and 8-bit floats, s32 for s8
+  std::string epilogue = "tma";           // tma: through shared memory and a TMA store; direct: st.global
+  bool setmaxnreg = true;                 // warp-specialised styles: move registers from the producer to the consumers
+  bool promote = false;                   // 8-bit floats: add into a second set of f32 accumulators every 128 of K
+  std::string raster = "m";               // persistent styles: tiles of a group follow each other along m or n
+  uint32_t group = 8;                     // rows (raster m) or columns (raster n) of tiles in a group
+  uint32_t sms = 132;                     // persistent styles: CTAs at most
   Fault fault = Fault::none;
 };
 
@@ -74,7 +74,7 @@ struct TensorMap {
   std::array<uint64_t, 2> dims{};
   uint64_t stride_bytes = 0;
   std::array<uint32_t, 2> box{};
-  std::string swizzle;  // none 32B 64B 128B
+  std::string swizzle;     // none 32B 64B 128B
   std::string dtype = "";  // of its elements; empty: that of the buffer
 };
 

@@ -18,18 +18,43 @@ std::vector<Config> all() {
       for (uint32_t stages : {1u, 3u}) {
         const bool wide = std::string(dtype) == "s8" || std::string(dtype) == "u8";
         const bool fp8 = dtype[0] == 'e';
-        list.push_back({.m = 256, .n = 256, .k = 256, .tile = {128, 128, wide || fp8 ? 64u : 32u}, .stages = stages, .swizzle = swizzle, .dtype = dtype,
-                        .acc = wide ? "s32" : "f32", .sm = fp8 ? 89u : 80u});
+        list.push_back({.m = 256,
+                        .n = 256,
+                        .k = 256,
+                        .tile = {128, 128, wide || fp8 ? 64u : 32u},
+                        .stages = stages,
+                        .swizzle = swizzle,
+                        .dtype = dtype,
+                        .acc = wide ? "s32" : "f32",
+                        .sm = fp8 ? 89u : 80u});
       }
   for (const char* layout : {"tn", "nn", "nt", "tt"}) list.push_back({.m = 256, .n = 256, .k = 256, .tile = {64, 128, 64}, .layout = layout});
   list.push_back({.m = 100, .n = 120, .k = 88, .tile = {64, 64, 32}, .stages = 4});  // edges in all three dimensions
   list.push_back({.m = 256, .n = 256, .k = 256, .tile = {128, 256, 32}, .acc = "f16"});
   for (uint32_t sm : {75u, 80u})
     for (const char* swizzle : {"none", "padded"}) {
-      list.push_back({.m = 256, .n = 256, .k = 256, .style = "wmma", .tile = {64, 64, 32}, .stages = sm == 75 ? 1u : 2u, .swizzle = swizzle, .sm = sm});
+      list.push_back(
+          {.m = 256, .n = 256, .k = 256, .style = "wmma", .tile = {64, 64, 32}, .stages = sm == 75 ? 1u : 2u, .swizzle = swizzle, .sm = sm});
       list.push_back({.m = 256, .n = 256, .k = 256, .style = "wmma", .tile = {64, 64, 32}, .stages = 1, .swizzle = swizzle, .acc = "f16", .sm = sm});
-      list.push_back({.m = 256, .n = 256, .k = 256, .style = "wmma", .tile = {64, 64, 64}, .stages = 1, .swizzle = swizzle, .dtype = "s8", .acc = "s32", .sm = sm});
-      list.push_back({.m = 256, .n = 256, .k = 256, .style = "simt", .tile = {128, 128, 8}, .stages = sm == 75 ? 1u : 2u, .swizzle = swizzle, .dtype = "f32", .sm = sm});
+      list.push_back({.m = 256,
+                      .n = 256,
+                      .k = 256,
+                      .style = "wmma",
+                      .tile = {64, 64, 64},
+                      .stages = 1,
+                      .swizzle = swizzle,
+                      .dtype = "s8",
+                      .acc = "s32",
+                      .sm = sm});
+      list.push_back({.m = 256,
+                      .n = 256,
+                      .k = 256,
+                      .style = "simt",
+                      .tile = {128, 128, 8},
+                      .stages = sm == 75 ? 1u : 2u,
+                      .swizzle = swizzle,
+                      .dtype = "f32",
+                      .sm = sm});
     }
   for (const char* how : {"3xtf32", "bf16x9"}) list.push_back({.m = 256, .n = 256, .k = 256, .tile = {64, 64, 32}, .dtype = "f32", .emulate = how});
   return list;
@@ -40,11 +65,15 @@ std::vector<Config> staged() {
   std::vector<Config> list;
   for (const char* style : {"volta", "turing"})
     for (const char* swizzle : {"none", "padded", "xor"})
-      for (uint32_t stages : {1u, 2u}) list.push_back({.m = 256, .n = 256, .k = 256, .style = style, .tile = {128, 128, 32}, .stages = stages, .swizzle = swizzle, .sm = 75});
-  for (const char* style : {"volta", "turing"}) list.push_back({.m = 104, .n = 120, .k = 88, .style = style, .tile = {64, 64, 32}, .stages = 2, .sm = 75});
-  for (const char* layout : {"nn", "nt", "tt"}) list.push_back({.m = 256, .n = 256, .k = 256, .style = "turing", .tile = {64, 64, 32}, .stages = 2, .layout = layout, .sm = 75});
+      for (uint32_t stages : {1u, 2u})
+        list.push_back({.m = 256, .n = 256, .k = 256, .style = style, .tile = {128, 128, 32}, .stages = stages, .swizzle = swizzle, .sm = 75});
+  for (const char* style : {"volta", "turing"})
+    list.push_back({.m = 104, .n = 120, .k = 88, .style = style, .tile = {64, 64, 32}, .stages = 2, .sm = 75});
+  for (const char* layout : {"nn", "nt", "tt"})
+    list.push_back({.m = 256, .n = 256, .k = 256, .style = "turing", .tile = {64, 64, 32}, .stages = 2, .layout = layout, .sm = 75});
   list.push_back({.m = 256, .n = 256, .k = 256, .style = "turing", .tile = {64, 64, 32}, .stages = 2, .acc = "f16", .sm = 75});
-  for (const char* dtype : {"s8", "u8"}) list.push_back({.m = 256, .n = 256, .k = 256, .style = "turing", .tile = {64, 64, 64}, .stages = 2, .dtype = dtype, .acc = "s32", .sm = 75});
+  for (const char* dtype : {"s8", "u8"})
+    list.push_back({.m = 256, .n = 256, .k = 256, .style = "turing", .tile = {64, 64, 64}, .stages = 2, .dtype = dtype, .acc = "s32", .sm = 75});
   return list;
 }
 
@@ -58,12 +87,14 @@ std::vector<Config> blackwell() {
   };
   for (const char* style : {"blackwell", "blackwell-2cta", "blackwell-ws"}) {
     for (const char* dtype : {"f16", "bf16", "tf32", "e4m3", "e5m2", "s8", "u8", "mxfp8", "mxfp4", "nvfp4"})
-      for (const char* epilogue : {"tma", "direct"}) add({.style = style, .tile = {128, 128, swizzled_row(dtype)}, .dtype = dtype, .epilogue = epilogue});
+      for (const char* epilogue : {"tma", "direct"})
+        add({.style = style, .tile = {128, 128, swizzled_row(dtype)}, .dtype = dtype, .epilogue = epilogue});
     for (const char* layout : {"nn", "nt", "tt"}) add({.style = style, .tile = {128, 128, 64}, .layout = layout});
     add({.style = style, .tile = {128, 256, 64}, .stages = 4, .out = "f32"});
     add({.style = style, .tile = {128, 64, 128}, .stages = 1, .raster = style == std::string("blackwell-ws") ? "n" : "m"});
   }
-  for (const char* dtype : {"f16", "mxfp8", "nvfp4"}) add({.style = "blackwell-ws", .tile = {128, 128, swizzled_row(dtype)}, .dtype = dtype, .cluster = {2, 1}});
+  for (const char* dtype : {"f16", "mxfp8", "nvfp4"})
+    add({.style = "blackwell-ws", .tile = {128, 128, swizzled_row(dtype)}, .dtype = dtype, .cluster = {2, 1}});
   return list;
 }
 
@@ -80,16 +111,27 @@ std::vector<Config> hopper() {
     if (!diags.has_errors()) list.push_back(c);
   };
   for (const std::string& style : kHopper) {
-    for (const auto& tile : std::vector<std::array<uint32_t, 3>>{{64, 64, 64}, {64, 128, 64}, {128, 64, 64}, {128, 128, 64}, {128, 192, 64}, {128, 256, 64}, {256, 128, 64}})
+    for (const auto& tile : std::vector<std::array<uint32_t, 3>>{
+             {64, 64, 64}, {64, 128, 64}, {128, 64, 64}, {128, 128, 64}, {128, 192, 64}, {128, 256, 64}, {256, 128, 64}})
       for (uint32_t stages : {1u, 4u}) add({.style = style, .tile = tile, .stages = stages});
     for (const auto& cluster : std::vector<std::array<uint32_t, 2>>{{2, 1}, {1, 2}, {2, 2}, {4, 1}})
-      for (const char* epilogue : {"tma", "direct"}) add({.style = style, .tile = {128, 128, 64}, .stages = 3, .cluster = cluster, .epilogue = epilogue});
+      for (const char* epilogue : {"tma", "direct"})
+        add({.style = style, .tile = {128, 128, 64}, .stages = 3, .cluster = cluster, .epilogue = epilogue});
     for (const char* dtype : {"f16", "bf16", "tf32", "e4m3", "e5m2", "s8"})
       for (uint32_t bytes : {64u, 128u, 256u})
-        add({.style = style, .tile = {128, 128, bytes / (dtype[0] == 't' ? 4 : dtype[1] == '1' || dtype[0] == 'b' ? 2 : 1)}, .stages = 2, .dtype = dtype});
+        add({.style = style,
+             .tile = {128, 128,
+                      bytes / (dtype[0] == 't'                      ? 4
+                               : dtype[1] == '1' || dtype[0] == 'b' ? 2
+                                                                    : 1)},
+             .stages = 2,
+             .dtype = dtype});
     for (const char* out : {"f32", "bf16", "f16"}) add({.style = style, .tile = {128, 64, 128}, .dtype = "e4m3", .out = out, .promote = true});
     for (const char* layout : {"nn", "nt", "tt"}) add({.style = style, .tile = {128, 128, 64}, .layout = layout, .cluster = {2, 1}});
-    add({.style = style, .tile = {128, 128, 64}, .setmaxnreg = false, .raster = style == "hopper-cooperative" || style == "hopper-pingpong" ? "n" : "m"});
+    add({.style = style,
+         .tile = {128, 128, 64},
+         .setmaxnreg = false,
+         .raster = style == "hopper-cooperative" || style == "hopper-pingpong" ? "n" : "m"});
   }
   return list;
 }

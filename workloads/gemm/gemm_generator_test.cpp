@@ -65,12 +65,17 @@ TEST(Gemm, OptionsThatAStyleDoesNotTake) {
     for (const Diagnostic& each : diags.all()) out += each.text + "\n";
     return out;
   };
-  EXPECT_EQ(errors({.style = "hopper-tma", .tile = {128, 128, 64}, .swizzle = "xor"}), "--swizzle xor is for simt volta turing ampere wmma; hopper-tma uses TMA's swizzle\n");
+  EXPECT_EQ(errors({.style = "hopper-tma", .tile = {128, 128, 64}, .swizzle = "xor"}),
+            "--swizzle xor is for simt volta turing ampere wmma; hopper-tma uses TMA's swizzle\n");
   EXPECT_EQ(errors({.style = "hopper-tma", .tile = {128, 128, 64}, .swizzle = "none"}), "");
-  EXPECT_EQ(errors({.cluster = {2, 1}, .out = "f32"}), "--cluster is for the Hopper and Blackwell styles; ampere does not take it\n--out is for the Hopper and Blackwell styles; ampere does not take it\n");
-  for (const char* style : {"ampere", "hopper-cooperative", "blackwell"}) EXPECT_NE(errors({.style = style, .consumers = 2}).find("--consumers is for hopper-ws"), std::string::npos) << style;
+  EXPECT_EQ(errors({.cluster = {2, 1}, .out = "f32"}),
+            "--cluster is for the Hopper and Blackwell styles; ampere does not take it\n--out is for the Hopper and Blackwell styles; ampere does "
+            "not take it\n");
+  for (const char* style : {"ampere", "hopper-cooperative", "blackwell"})
+    EXPECT_NE(errors({.style = style, .consumers = 2}).find("--consumers is for hopper-ws"), std::string::npos) << style;
   EXPECT_NE(errors({.promote = true}).find("--promote is for the Hopper styles; ampere does not take it"), std::string::npos);
-  EXPECT_NE(errors({.style = "hopper-ws", .tile = {128, 128, 64}, .warps = {2, 2}}).find("--warps is for volta turing ampere wmma"), std::string::npos);
+  EXPECT_NE(errors({.style = "hopper-ws", .tile = {128, 128, 64}, .warps = {2, 2}}).find("--warps is for volta turing ampere wmma"),
+            std::string::npos);
   EXPECT_NE(errors({.style = "hopper-ws", .tile = {128, 128, 64}, .raster = "n"}).find("--raster is for the persistent styles"), std::string::npos);
   EXPECT_NE(errors({.style = "hopper-tma", .tile = {128, 128, 64}, .setmaxnreg = false}).find("--setmaxnreg is for hopper-ws"), std::string::npos);
   EXPECT_EQ(errors({.tile = {100, 100, 32}}), "tile 100x100x32: expected powers of two up to 512\n");
@@ -89,7 +94,8 @@ TEST(Hopper, SharedMemoryBudget) {
   EXPECT_EQ(p.dynamic_smem_bytes, 4u * 2 * 16384 + 4u * 8192 + 1024);
   EXPECT_EQ(p.block[0], 384u);
   // The direct epilogue needs no slots.
-  EXPECT_EQ(sound({.m = 512, .n = 512, .k = 512, .style = "hopper-tma", .tile = {64, 64, 64}, .stages = 1, .epilogue = "direct"}).dynamic_smem_bytes, 2u * 8192 + 1024);
+  EXPECT_EQ(sound({.m = 512, .n = 512, .k = 512, .style = "hopper-tma", .tile = {64, 64, 64}, .stages = 1, .epilogue = "direct"}).dynamic_smem_bytes,
+            2u * 8192 + 1024);
 }
 
 TEST(Hopper, MulticastSplitsTheBoxAndExpectsTheWholeTile) {
@@ -137,7 +143,8 @@ TEST(Hopper, BadConfigurationsSayWhat) {
     return diags.all().empty() ? std::string() : diags.all().front().text;
   };
   EXPECT_NE(first({.m = 1000, .tile = {128, 128, 64}}).find("M = 1000 is not a multiple of 128"), std::string::npos);
-  EXPECT_NE(first({.m = 1152, .tile = {128, 128, 64}, .cluster = {2, 1}}).find("M = 1152 is not a multiple of 256 (tile x cluster)"), std::string::npos);
+  EXPECT_NE(first({.m = 1152, .tile = {128, 128, 64}, .cluster = {2, 1}}).find("M = 1152 is not a multiple of 256 (tile x cluster)"),
+            std::string::npos);
   EXPECT_NE(first({.style = "hopper-cooperative", .tile = {64, 128, 64}}).find("expected 64 or 128"), std::string::npos);
   EXPECT_NE(first({.style = "hopper-tma", .tile = {128, 256, 64}}).find("256 accumulator registers"), std::string::npos);
   EXPECT_NE(first({.tile = {128, 128, 64}, .promote = true}).find("8-bit operands"), std::string::npos);
@@ -158,14 +165,17 @@ TEST(Blackwell, SharedAndTensorMemory) {
   // Two buffers of 256 columns fill Tensor Memory.
   EXPECT_NE(sound({.m = 512, .n = 512, .k = 512, .style = "blackwell-ws", .tile = {128, 256, 64}}).ptx.find("], 512;"), std::string::npos);
   // Scale factors: 512 bytes for 128 rows x 128 of K, of A and of B, in 1024; 16 of Tensor Memory's columns beside 128.
-  EXPECT_EQ(sound({.m = 512, .n = 512, .k = 512, .style = "blackwell", .tile = {128, 128, 128}, .stages = 3, .dtype = "mxfp8", .epilogue = "direct"}).dynamic_smem_bytes, 3u * (32768 + 1024) + 1024);
+  EXPECT_EQ(sound({.m = 512, .n = 512, .k = 512, .style = "blackwell", .tile = {128, 128, 128}, .stages = 3, .dtype = "mxfp8", .epilogue = "direct"})
+                .dynamic_smem_bytes,
+            3u * (32768 + 1024) + 1024);
 }
 
 // The descriptor of f32 = f16 x f16, m128n128, as Triton has it for sm_100 (0x8210010 with B transposed): c_format 1 in bits 4-5,
 // N / 8 = 16 in bits 17-22, M / 16 = 8 in bits 24-28.
 TEST(Blackwell, InstructionDescriptorByHand) {
   EXPECT_NE(sound({.m = 512, .n = 512, .k = 512, .style = "blackwell", .tile = {128, 128, 64}}).ptx.find("0x8200010;"), std::string::npos);
-  EXPECT_NE(sound({.m = 512, .n = 512, .k = 512, .style = "blackwell", .tile = {128, 128, 64}, .layout = "tt"}).ptx.find("0x8210010;"), std::string::npos);
+  EXPECT_NE(sound({.m = 512, .n = 512, .k = 512, .style = "blackwell", .tile = {128, 128, 64}, .layout = "tt"}).ptx.find("0x8210010;"),
+            std::string::npos);
   // A pair: M = 256.
   EXPECT_NE(sound({.m = 512, .n = 512, .k = 512, .style = "blackwell-2cta", .tile = {128, 128, 64}}).ptx.find("0x10200010;"), std::string::npos);
 }

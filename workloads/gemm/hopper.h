@@ -87,15 +87,15 @@ class Hopper : public TmaKernel {
   static constexpr uint32_t kSlots = 2, kSlotBytes = 64 * 128;
 
   HopperType t_;
-  uint32_t groups_ = 1;      // consumer warpgroups of the CTA
-  uint32_t rows_ = 64;       // of the tile, per consumer warpgroup
+  uint32_t groups_ = 1;  // consumer warpgroups of the CTA
+  uint32_t rows_ = 64;   // of the tile, per consumer warpgroup
   uint32_t threads_ = 128;
   uint32_t producer_regs_ = 0, consumer_regs_ = 0;
   std::string group_, full_, empty_, order_;
   std::string remote_empty_, releases_;  // consumers: address of empty_bar[0] where this lane arrives, and whether it does
   std::string slots_;                    // epilogue slots of this consumer warpgroup
   std::string desc_a_, desc_b_;
-  std::string previous_;                 // stage of the iteration before
+  std::string previous_;                                 // stage of the iteration before
   std::vector<std::vector<std::string>> acc_, partial_;  // by 64-row block
 };
 

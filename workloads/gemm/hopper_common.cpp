@@ -36,9 +36,11 @@ bool Hopper::plan_shape(Diagnostics& diags) {
   if (c_.promote && t_.bytes != 1) fail(diags, fmt::format("promotion is for 8-bit operands, not {}", t_.name));
   if (c_.promote && t_.accumulate != "f32") fail(diags, "promotion is for f32 accumulators");
   if (c_.promote && bk % 128 != 0) fail(diags, "promotion every 128 of K needs K of the tile to be a multiple of 128");
-  if (std::find(t_.outputs.begin(), t_.outputs.end(), c_.out) == t_.outputs.end()) fail(diags, fmt::format("C of type {}; expected {}", c_.out, fmt::join(t_.outputs, " or ")));
+  if (std::find(t_.outputs.begin(), t_.outputs.end(), c_.out) == t_.outputs.end())
+    fail(diags, fmt::format("C of type {}; expected {}", c_.out, fmt::join(t_.outputs, " or ")));
   else if (c_.epilogue == "tma" && bn % (128 / out_bytes()) != 0)
-    fail(diags, fmt::format("the TMA epilogue stores 128-byte rows: N must be a multiple of {} for {}; the direct epilogue takes any", 128 / out_bytes(), c_.out));
+    fail(diags, fmt::format("the TMA epilogue stores 128-byte rows: N must be a multiple of {} for {}; the direct epilogue takes any",
+                            128 / out_bytes(), c_.out));
   return diags.error_count() == before;
 }
 
@@ -53,8 +55,10 @@ void Hopper::plan_registers(Diagnostics& diags) {
   consumer_regs_ = 232;  // 40 + 2 * 232 = 3 * 168; 24 + 232 = 2 * 128
   const uint32_t most = threads_ == 384 && !c_.setmaxnreg ? 128 : 192;
   if (accumulators > most)
-    config_error(diags, fmt::format("{}, tile {}x{}x{}: {} accumulator registers a thread ({} rows by {} columns a warpgroup{}); at most {} leave room for the rest", c_.style,
-                                    c_.tile[0], c_.tile[1], c_.tile[2], accumulators, rows_, c_.tile[1], c_.promote ? ", twice for promotion" : "", most));
+    config_error(
+        diags,
+        fmt::format("{}, tile {}x{}x{}: {} accumulator registers a thread ({} rows by {} columns a warpgroup{}); at most {} leave room for the rest",
+                    c_.style, c_.tile[0], c_.tile[1], c_.tile[2], accumulators, rows_, c_.tile[1], c_.promote ? ", twice for promotion" : "", most));
 }
 
 bool Hopper::plan(Diagnostics& diags) {
@@ -91,7 +95,8 @@ void Hopper::cluster_setup() {
     mask(b_, (1u << cx) - 1, shift);
   }
   w_.comment("lane i releases stages to CTA i of those that write into this CTA: its column of the cluster, then its row");
-  const std::string in_column = w_.reg("pred"), past = w_.reg("pred"), x = w_.reg("b32"), step = w_.reg("b32"), target = w_.reg("b32"), other = w_.reg("b32");
+  const std::string in_column = w_.reg("pred"), past = w_.reg("pred"), x = w_.reg("b32"), step = w_.reg("b32"), target = w_.reg("b32"),
+                    other = w_.reg("b32");
   releases_ = w_.reg("pred");
   remote_empty_ = w_.reg("b32");
   w_("setp.lt.u32 {}, {}, {};", in_column, lane_, cy);
@@ -142,7 +147,8 @@ void Hopper::init_barriers() {
     if (!(faulty(Fault::missing_init) && s + 1 == c_.stages)) w_("mbarrier.init.shared::cta.b64 [{}+{}], 1;  // full_bar[{}]", full_, 8 * s, s);
     if (uses_empty()) w_("mbarrier.init.shared::cta.b64 [{}+{}], {};  // empty_bar[{}]", empty_, 8 * s, warps * writers, s);
   }
-  for (uint32_t g = 0; pingpong() && g < 2; ++g) w_("mbarrier.init.shared::cta.b64 [{}+{}], 4;  // order_bar[{}]: warps of the other consumer", order_, 8 * g, g);
+  for (uint32_t g = 0; pingpong() && g < 2; ++g)
+    w_("mbarrier.init.shared::cta.b64 [{}+{}], 4;  // order_bar[{}]: warps of the other consumer", order_, 8 * g, g);
   w_("fence.mbarrier_init.release.cluster;");
   w_.label("$initialised");
   if (!faulty(Fault::no_init_sync)) sync_cluster_or_cta();
@@ -184,7 +190,8 @@ Program Hopper::emit() {
 Program generate_hopper(const Config& config, Diagnostics& diags) {
   const auto type = hopper_type(config.dtype);
   if (!type || config.acc != type->accumulate) {
-    config_error(diags, fmt::format("dtype {} with accumulator {}: {} takes f16, bf16, tf32, e4m3 or e5m2 with f32, s8 with s32", config.dtype, config.acc, config.style));
+    config_error(diags, fmt::format("dtype {} with accumulator {}: {} takes f16, bf16, tf32, e4m3 or e5m2 with f32, s8 with s32", config.dtype,
+                                    config.acc, config.style));
     return {};
   }
   Hopper generator(config, *type);

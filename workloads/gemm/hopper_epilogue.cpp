@@ -43,7 +43,8 @@ void Hopper::epilogue_direct(const std::string& row0, const std::string& col0) {
       w_("cvt.u64.u32 {}, {};", column, col);
       w_("add.s64 {0}, {0}, {1};", index, column);
       w_("mad.lo.s64 {}, {}, {}, {};", address, index, out_bytes(), c_where_);
-      for (uint32_t j = 0; j < c_.tile[1] / 8; ++j) w_("st.global.{} [{}+{}], {};", out_bytes() == 4 ? "v2.b32" : "b32", address, j * 8 * out_bytes(), pack(i, j, half));
+      for (uint32_t j = 0; j < c_.tile[1] / 8; ++j)
+        w_("st.global.{} [{}+{}], {};", out_bytes() == 4 ? "v2.b32" : "b32", address, j * 8 * out_bytes(), pack(i, j, half));
     }
 }
 

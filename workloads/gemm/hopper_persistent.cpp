@@ -19,7 +19,8 @@ void Hopper::persistent_producer() {
 
 void Hopper::persistent_consumer() {
   consumer_registers();
-  const std::string index = consumer_index(), tile = w_.reg("b32"), none = w_.reg("pred"), turn = w_.reg("b32"), other = w_.reg("b32"), first_lane = w_.reg("pred");
+  const std::string index = consumer_index(), tile = w_.reg("b32"), none = w_.reg("pred"), turn = w_.reg("b32"), other = w_.reg("b32"),
+                    first_lane = w_.reg("pred");
   const Walk walk = start_walk(0);
   std::string row;
   w_("mov.b32 {}, {};", tile, first_tile_);

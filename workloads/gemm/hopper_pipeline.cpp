@@ -47,8 +47,9 @@ void Hopper::load_stage(const Walk& walk, const std::string& k0, const std::stri
       const std::string k = w_.reg("b32"), row = w_.reg("b32");
       w_("add.s32 {}, {}, {};", k, k0, box.k);
       w_("add.s32 {}, {}, {};", row, o->first, box.row);
-      w_("cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes{} [{}+{}], [{}, {{{}, {}}}], [{}]{};", o->peers > 1 ? ".multicast::cluster" : "", target,
-         o->base + box.offset, o->map, o->k_major ? k : row, o->k_major ? row : k, bar, o->peers > 1 ? ", " + o->mask : "");
+      w_("cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes{} [{}+{}], [{}, {{{}, {}}}], [{}]{};",
+         o->peers > 1 ? ".multicast::cluster" : "", target, o->base + box.offset, o->map, o->k_major ? k : row, o->k_major ? row : k, bar,
+         o->peers > 1 ? ", " + o->mask : "");
     }
   }
 }
@@ -106,8 +107,8 @@ void Hopper::issue_steps(const std::string& stage_a, const std::string& stage_b,
     for (uint32_t i = 0; i < blocks(); ++i) {
       const std::string da = w_.reg("b64");
       w_("add.s64 {}, {}, {};", da, stage_a, offset(a_, step, i * 64));
-      w_("wgmma.mma_async.sync.aligned.m64n{}k{}.{}.{}.{} {}, {}, {}, {}{};", c_.tile[1], instruction_k(), t_.accumulate, t_.name, t_.name, Writer::braces(target[i]), da, db,
-         step == first && !accumulate.empty() ? accumulate : on, signs);
+      w_("wgmma.mma_async.sync.aligned.m64n{}k{}.{}.{}.{} {}, {}, {}, {}{};", c_.tile[1], instruction_k(), t_.accumulate, t_.name, t_.name,
+         Writer::braces(target[i]), da, db, step == first && !accumulate.empty() ? accumulate : on, signs);
     }
   }
 }

@@ -25,7 +25,8 @@ bool MmaSync::plan(Diagnostics& diags) {
   if (bk % t_.step_k() != 0) fail(fmt::format("K of a tile must be a multiple of {} for {}", t_.step_k(), t_.name));
   if (threads_ > 1024) fail(fmt::format("{} threads; expected at most 1024", threads_));
   const bool any_mn_major = c_.layout != "tn";
-  if (any_mn_major && (t_.bytes != 2 || quads())) fail(fmt::format("layout {} needs ldmatrix.trans, which exists for 16-bit types on sm_75 and up; {} {} takes tn", c_.layout, c_.style, t_.name));
+  if (any_mn_major && (t_.bytes != 2 || quads()))
+    fail(fmt::format("layout {} needs ldmatrix.trans, which exists for 16-bit types on sm_75 and up; {} {} takes tn", c_.layout, c_.style, t_.name));
   if (staged() && c_.stages > 2) fail(fmt::format("stages {}: {} holds the next tile in registers; expected 1 or 2", c_.stages, c_.style));
   a_ = {"A", c_.m, bm, c_.layout[0] == 't', {}, 0, {}, {}, {}, {}, {}, {}, 0, {}, {}};
   b_ = {"B", c_.n, bn, c_.layout[1] == 'n', {}, 0, {}, {}, {}, {}, {}, {}, 0, {}, {}};
@@ -35,10 +36,12 @@ bool MmaSync::plan(Diagnostics& diags) {
     side->base = base;
     base += side->smem.bytes() * c_.stages;
     const uint32_t chunks = side->smem.rows * side->smem.chunks();
-    if (side->smem.row_bytes < 16 || chunks % threads_ != 0) fail(fmt::format("{} tile of {} 16-byte chunks does not divide over {} threads", side->name, chunks, threads_));
+    if (side->smem.row_bytes < 16 || chunks % threads_ != 0)
+      fail(fmt::format("{} tile of {} 16-byte chunks does not divide over {} threads", side->name, chunks, threads_));
     else side->copies = chunks / threads_;
     const uint32_t line = side->k_major ? c_.k : side->extent;  // contiguous elements in global memory
-    if (line * t_.bytes % 16 != 0) fail(fmt::format("{} rows of {} elements are not multiples of 16 bytes, in which they are copied", side->name, line));
+    if (line * t_.bytes % 16 != 0)
+      fail(fmt::format("{} rows of {} elements are not multiples of 16 bytes, in which they are copied", side->name, line));
   }
   if (c_.n * t_.bytes % 4 != 0) fail("N must be even");
   if (c_.sm < t_.sm) config_error(diags, fmt::format("{} needs sm_{}, the target is sm_{}", t_.name, t_.sm, c_.sm));
@@ -192,8 +195,10 @@ void MmaSync::loop_staged() {
 Program generate_mma_sync(const Config& config, Diagnostics& diags) {
   const auto type = operand_type(config.style, config.dtype, config.acc, config.emulate);
   if (!type) {
-    const char* expected = config.style == "volta" ? "f16 with f32" : config.style == "turing" ? "f16 with f32 or f16, s8 or u8 with s32"
-                           : "f16 with f32 or f16, bf16, tf32, e4m3 or e5m2 with f32, s8 or u8 with s32, f32 with emulation by 3xtf32 or bf16x9";
+    const char* expected = config.style == "volta" ? "f16 with f32"
+                           : config.style == "turing"
+                               ? "f16 with f32 or f16, s8 or u8 with s32"
+                               : "f16 with f32 or f16, bf16, tf32, e4m3 or e5m2 with f32, s8 or u8 with s32, f32 with emulation by 3xtf32 or bf16x9";
     const std::string how = config.emulate.empty() ? "" : ", emulation " + config.emulate;
     config_error(diags, fmt::format("dtype {} with accumulator {}{}: {} takes {}", config.dtype, config.acc, how, config.style, expected));
     return {};

@@ -21,16 +21,16 @@ class MmaSync {
   /// One operand: its tile in shared memory and how it is fetched and read.
   struct Side {
     const char* name;
-    uint32_t extent, tile;        // M or N of the problem and of the CTA tile
-    bool k_major;                 // rows of the shared tile run along M or N; else along K
+    uint32_t extent, tile;  // M or N of the problem and of the CTA tile
+    bool k_major;           // rows of the shared tile run along M or N; else along K
     SmemTile smem;
-    uint32_t base = 0;            // byte offset of its buffers in shared memory
-    std::string pointer, ld;      // global address, leading dimension register (elements)
+    uint32_t base = 0;                                    // byte offset of its buffers in shared memory
+    std::string pointer, ld;                              // global address, leading dimension register (elements)
     std::vector<std::string> sources, targets, in_range;  // addresses of 16-byte pieces, shared offsets, bytes to copy (0 outside)
     std::vector<std::vector<std::string>> staged;         // pieces on their way through registers
-    uint32_t copies = 0;          // pieces per thread and tile
-    std::string step;             // bytes from one K tile to the next
-    std::vector<std::string> chunk_k;  // K-major tails: K index of the chunk
+    uint32_t copies = 0;                                  // pieces per thread and tile
+    std::string step;                                     // bytes from one K tile to the next
+    std::vector<std::string> chunk_k;                     // K-major tails: K index of the chunk
   };
 
   void prologue();
@@ -59,9 +59,9 @@ class MmaSync {
   void loop_async();
   void loop_staged();
   uint32_t piece_chunks() const { return t_.step_bytes / 16; }  // 16-byte chunks of a row in a step of K
-  bool staged() const { return c_.style != "ampere"; }            // through registers: no cp.async before sm_80
-  bool quads() const { return t_.shape == "m8n8k4"; }             // Volta: four quad-pairs of lanes, 8 x 8 each
-  uint32_t block_n() const { return quads() ? 16 : 8; }           // of C, in one block of accumulators with 16 rows
+  bool staged() const { return c_.style != "ampere"; }          // through registers: no cp.async before sm_80
+  bool quads() const { return t_.shape == "m8n8k4"; }           // Volta: four quad-pairs of lanes, 8 x 8 each
+  uint32_t block_n() const { return quads() ? 16 : 8; }         // of C, in one block of accumulators with 16 rows
 
   Config c_;
   OperandType t_;

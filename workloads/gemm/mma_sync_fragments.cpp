@@ -126,8 +126,8 @@ void MmaSync::compute(const std::string& stage) {
 void MmaSync::multiply(const std::vector<std::string>& d, const std::vector<std::string>& a, const std::vector<std::string>& b) {
   const auto mma = [&](const std::vector<std::string>& sum, const std::vector<std::string>& x, const std::vector<std::string>& y) {
     const std::string acc = Writer::braces(sum);
-    w_("mma.sync.aligned.{}.row.col{}.{}.{}.{}.{} {}, {}, {}, {};", t_.shape, t_.accumulate == "s32" ? ".satfinite" : "", t_.accumulate, t_.multiplied, t_.multiplied, t_.accumulate, acc,
-       Writer::braces(x), Writer::braces(y), acc);
+    w_("mma.sync.aligned.{}.row.col{}.{}.{}.{}.{} {}, {}, {}, {};", t_.shape, t_.accumulate == "s32" ? ".satfinite" : "", t_.accumulate,
+       t_.multiplied, t_.multiplied, t_.accumulate, acc, Writer::braces(x), Writer::braces(y), acc);
   };
   if (quads()) {  // 4 of K each
     mma(d, {a[0], a[1]}, {b[0], b[1]});
@@ -173,7 +173,8 @@ MmaSync::Fragments MmaSync::parts(const std::vector<std::string>& fragment, bool
       std::string &first = rest[i], &second = rest[i + apart];
       w_("cvt.rn.bf16x2.f32 {}, {}, {};", out[part][i], second, first);
       if (part == 2) continue;
-      const std::string low = w_.reg("b32"), high = w_.reg("b32"), low_f = w_.reg("f32"), high_f = w_.reg("f32"), r0 = w_.reg("f32"), r1 = w_.reg("f32");
+      const std::string low = w_.reg("b32"), high = w_.reg("b32"), low_f = w_.reg("f32"), high_f = w_.reg("f32"), r0 = w_.reg("f32"),
+                        r1 = w_.reg("f32");
       w_("shl.b32 {}, {}, 16;", low, out[part][i]);
       w_("and.b32 {}, {}, 0xffff0000;", high, out[part][i]);
       w_("mov.b32 {}, {};", low_f, low);

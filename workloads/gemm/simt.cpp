@@ -17,7 +17,13 @@ class Simt {
   Program emit();
 
  private:
-  struct Side { const char* name; uint32_t tile, base, loads; std::string pointer; std::vector<std::string> sources, targets; std::vector<std::vector<std::string>> values; };
+  struct Side {
+    const char* name;
+    uint32_t tile, base, loads;
+    std::string pointer;
+    std::vector<std::string> sources, targets;
+    std::vector<std::vector<std::string>> values;
+  };
   uint32_t pitch(const Side& side) const { return side.tile + (c_.swizzle == "padded" ? 4 : 0); }
   uint32_t stage_bytes(const Side& side) const { return c_.tile[2] * pitch(side) * 4; }
   void addresses(Side& side, const std::string& first);
@@ -61,7 +67,8 @@ void Simt::addresses(Side& side, const std::string& first) {
   w_("shr.u32 {}, {}, {};", row, tid_, std::countr_zero(quads));
   w_("shl.b32 {}, {}, 2;", k0, quad);
   for (uint32_t i = 0; i < side.loads; ++i) {
-    const std::string r = w_.reg("b32"), major = w_.reg("b32"), index = w_.reg("b64"), column = w_.reg("b64"), address = w_.reg("b64"), target = w_.reg("b32"), word = w_.reg("b32");
+    const std::string r = w_.reg("b32"), major = w_.reg("b32"), index = w_.reg("b64"), column = w_.reg("b64"), address = w_.reg("b64"),
+                      target = w_.reg("b32"), word = w_.reg("b32");
     w_("add.s32 {}, {}, {};", r, row, i * (threads_ / quads));
     w_("mad.lo.s32 {}, {}, {}, {};", word, k0, pitch(side), r);
     w_("mad.lo.s32 {}, {}, 4, {};", target, word, smem_);
@@ -184,7 +191,8 @@ Program Simt::emit() {
     w_("add.s64 {0}, {0}, {1};", wide, column);
     w_("mad.lo.s64 {}, {}, 4, {};", base, wide, c_pointer);
     for (uint32_t half = 0; half < 2; ++half)
-      w_("st.global.v4.f32 [{}+{}], {};", base, half * bn / 2 * 4, Writer::braces({acc_[i * 8 + half * 4], acc_[i * 8 + half * 4 + 1], acc_[i * 8 + half * 4 + 2], acc_[i * 8 + half * 4 + 3]}));
+      w_("st.global.v4.f32 [{}+{}], {};", base, half * bn / 2 * 4,
+         Writer::braces({acc_[i * 8 + half * 4], acc_[i * 8 + half * 4 + 1], acc_[i * 8 + half * 4 + 2], acc_[i * 8 + half * 4 + 3]}));
   }
   w_("ret;");
   Program program;

@@ -13,7 +13,8 @@ bool TmaKernel::plan_common(Diagnostics& diags) {
   const uint32_t before = diags.error_count();
   const auto [bm, bn, bk] = c_.tile;
   const auto [cx, cy] = c_.cluster;
-  if (c_.layout.size() != 2 || c_.layout.find_first_not_of("tn") != std::string::npos) fail(diags, fmt::format("layout '{}': expected tn, nn, nt or tt", c_.layout));
+  if (c_.layout.size() != 2 || c_.layout.find_first_not_of("tn") != std::string::npos)
+    fail(diags, fmt::format("layout '{}': expected tn, nn, nt or tt", c_.layout));
   if (c_.stages < 1 || c_.stages > 32) fail(diags, fmt::format("stages {}: expected 1 to 32", c_.stages));
   if (c_.epilogue != "tma" && c_.epilogue != "direct") fail(diags, fmt::format("epilogue '{}': expected tma or direct", c_.epilogue));
   if (c_.raster != "m" && c_.raster != "n") fail(diags, fmt::format("raster '{}': expected m or n", c_.raster));
@@ -21,19 +22,25 @@ bool TmaKernel::plan_common(Diagnostics& diags) {
   const std::array<std::pair<char, std::pair<uint32_t, uint32_t>>, 3> extents{{{'M', {c_.m, bm * cx}}, {'N', {c_.n, bn * cy}}, {'K', {c_.k, bk}}}};
   for (const auto& [name, size] : extents)
     if (size.second == 0 || size.first == 0 || size.first % size.second != 0)
-      fail(diags, fmt::format("{} = {} is not a multiple of {}{}", name, size.first, size.second, clustered() && name != 'K' ? " (tile x cluster)" : ""));
+      fail(diags,
+           fmt::format("{} = {} is not a multiple of {}{}", name, size.first, size.second, clustered() && name != 'K' ? " (tile x cluster)" : ""));
   return diags.error_count() == before;
 }
 
 void TmaKernel::plan_operand(Operand& o, bool mn_major, Diagnostics& diags) {
   const uint32_t bk = c_.tile[2], line = k_bytes();
-  const auto wrong = [&](const std::string& text) { config_error(diags, fmt::format("{}, tile {}x{}x{}: {}", o.name, c_.tile[0], c_.tile[1], bk, text)); };
+  const auto wrong = [&](const std::string& text) {
+    config_error(diags, fmt::format("{}, tile {}x{}x{}: {}", o.name, c_.tile[0], c_.tile[1], bk, text));
+  };
   o.bytes = o.tile * line;
-  if (line % kStepBytes != 0 || line == 0) return wrong(fmt::format("K of the tile takes {} bytes; expected a multiple of {}, K of one instruction", line, kStepBytes));
+  if (line % kStepBytes != 0 || line == 0)
+    return wrong(fmt::format("K of the tile takes {} bytes; expected a multiple of {}, K of one instruction", line, kStepBytes));
   if (o.k_major) {
     o.row_bytes = std::min(line, 128u);
-    if (!std::has_single_bit(o.row_bytes) || line % o.row_bytes != 0) return wrong(fmt::format("K of the tile takes {} bytes; expected 32, 64 or a multiple of 128", line));
-    if (o.tile % (8 * o.peers) != 0) return wrong(fmt::format("{} rows do not split into multiples of 8 over {} CTAs of a multicast", o.tile, o.peers));
+    if (!std::has_single_bit(o.row_bytes) || line % o.row_bytes != 0)
+      return wrong(fmt::format("K of the tile takes {} bytes; expected 32, 64 or a multiple of 128", line));
+    if (o.tile % (8 * o.peers) != 0)
+      return wrong(fmt::format("{} rows do not split into multiples of 8 over {} CTAs of a multicast", o.tile, o.peers));
     o.box_inner = o.row_bytes * 8 / bits_;
     o.box_outer = o.tile / o.peers;
   } else {
@@ -41,7 +48,8 @@ void TmaKernel::plan_operand(Operand& o, bool mn_major, Diagnostics& diags) {
     o.box_inner = 128 * 8 / bits_;
     o.box_outer = bk;
     if (!mn_major) return wrong(fmt::format("layout {} makes it M- or N-major, which {} does not take for {}", c_.layout, c_.style, c_.dtype));
-    if (o.tile % (o.box_inner * o.peers) != 0) return wrong(fmt::format("{} columns do not split into multiples of {} over {} CTAs of a multicast", o.tile, o.box_inner, o.peers));
+    if (o.tile % (o.box_inner * o.peers) != 0)
+      return wrong(fmt::format("{} columns do not split into multiples of {} over {} CTAs of a multicast", o.tile, o.box_inner, o.peers));
     if (bk > 256) wrong("K of the tile is above 256, the largest box of TMA");
   }
 }
@@ -106,8 +114,11 @@ std::string TmaKernel::module_head(const std::string& target, const std::string&
 
 /// Entry and body. more_parameters: after the usual six, each ending with ",\n" but the last.
 std::string TmaKernel::module_tail(uint32_t threads, const std::string& more_parameters) const {
-  std::string text = "\n.visible .entry gemm(\n\t.param .align 64 .b8 gemm_param_0[128],  // tensor map of A\n\t.param .align 64 .b8 gemm_param_1[128],  // tensor map of B\n";
-  text += c_.epilogue == "tma" ? "\t.param .align 64 .b8 gemm_param_2[128],  // tensor map of C\n" : "\t.param .u64 .ptr .global .align 16 gemm_param_2,  // C\n";
+  std::string text =
+      "\n.visible .entry gemm(\n\t.param .align 64 .b8 gemm_param_0[128],  // tensor map of A\n\t.param .align 64 .b8 gemm_param_1[128],  // tensor "
+      "map of B\n";
+  text += c_.epilogue == "tma" ? "\t.param .align 64 .b8 gemm_param_2[128],  // tensor map of C\n"
+                               : "\t.param .u64 .ptr .global .align 16 gemm_param_2,  // C\n";
   text += "\t.param .u32 gemm_param_3,\n\t.param .u32 gemm_param_4,\n\t.param .u32 gemm_param_5" + more_parameters + "\n)\n";
   text += fmt::format(".reqntid {}\n", threads);
   if (launch_regs_ != 0) text += fmt::format(".maxnreg {}\n", launch_regs_);
@@ -120,7 +131,12 @@ std::vector<TensorMap> TmaKernel::operand_maps() const {
   for (const Operand* o : {&a_, &b_}) {
     const uint64_t inner = o->k_major ? c_.k : o->extent, outer = o->k_major ? o->extent : c_.k;
     const bool plain = faulty(Fault::map_swizzle_none) && o == &a_;
-    list.push_back({std::string("map") + o->name, o->name, {inner, outer}, inner * bits_ / 8, {o->box_inner, o->box_outer}, plain ? "none" : fmt::format("{}B", o->row_bytes)});
+    list.push_back({std::string("map") + o->name,
+                    o->name,
+                    {inner, outer},
+                    inner * bits_ / 8,
+                    {o->box_inner, o->box_outer},
+                    plain ? "none" : fmt::format("{}B", o->row_bytes)});
   }
   return list;
 }

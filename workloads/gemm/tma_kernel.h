@@ -20,17 +20,17 @@ class TmaKernel {
   /// A or B: the tile of a stage in shared memory, as boxes that TMA writes.
   struct Operand {
     const char* name;
-    uint32_t extent, tile;     // M or N of the problem, and rows (columns) of it that a stage of this CTA holds
+    uint32_t extent, tile;  // M or N of the problem, and rows (columns) of it that a stage of this CTA holds
     bool k_major;
-    uint32_t peers;            // CTAs that share the tile by multicast; each loads 1 / peers of it
-    uint32_t row_bytes = 0;    // of the swizzled rows: 32, 64 or 128
-    uint32_t box_inner = 0, box_outer = 0;  // elements
-    uint32_t bytes = 0;        // of the tile
+    uint32_t peers;                                                   // CTAs that share the tile by multicast; each loads 1 / peers of it
+    uint32_t row_bytes = 0;                                           // of the swizzled rows: 32, 64 or 128
+    uint32_t box_inner = 0, box_outer = 0;                            // elements
+    uint32_t bytes = 0;                                               // of the tile
     uint32_t region() const { return (bytes + 1023) / 1024 * 1024; }  // in shared memory: the next tile starts a swizzle period
-    uint32_t base = 0;         // offset of the tile in a stage
-    std::string map = "", rank = "";  // registers: address of the tensor map, this CTA's place among the peers
-    std::string mask = "";     // register: CTAs of the multicast
-    std::string first = "";    // register: first row (or column) of C that the tile belongs to
+    uint32_t base = 0;                                                // offset of the tile in a stage
+    std::string map = "", rank = "";                                  // registers: address of the tensor map, this CTA's place among the peers
+    std::string mask = "";                                            // register: CTAs of the multicast
+    std::string first = "";                                           // register: first row (or column) of C that the tile belongs to
   };
   /// One TMA copy: offset in the tile, and where in the matrix relative to (first row, k).
   struct Box {
@@ -86,8 +86,8 @@ class TmaKernel {
   static constexpr uint32_t kMisalignment = 128;  // of the fault
 
   Config c_;
-  uint32_t bits_;               // of an element
-  uint32_t launch_regs_ = 0;    // .maxnreg; 0: none
+  uint32_t bits_;             // of an element
+  uint32_t launch_regs_ = 0;  // .maxnreg; 0: none
   Writer w_;
   Operand a_{}, b_{};
   std::string tid_, warp_, lane_, m_, n_, k_, k_tiles_, base_, c_where_;

@@ -8,18 +8,19 @@ namespace tcsim::gemm {
 
 /// The forms of one generation. A step of K is what one fragment of 16 rows (ldmatrix.x4, or on Volta a 16-byte load) holds.
 struct OperandType {
-  std::string name;      // of the elements in memory: "f16"
+  std::string name;  // of the elements in memory: "f16"
   uint32_t bytes;
-  std::string shape;     // of mma: "m16n8k16"
-  std::string multiplied; // operand type of mma
-  uint32_t step_bytes;   // of K: 32 with ldmatrix, 16 on Volta
+  std::string shape;       // of mma: "m16n8k16"
+  std::string multiplied;  // operand type of mma
+  uint32_t step_bytes;     // of K: 32 with ldmatrix, 16 on Volta
   std::string accumulate, output;
-  uint32_t sm;           // first target
+  uint32_t sm;  // first target
   uint32_t step_k() const { return step_bytes / bytes; }
 };
 
 /// emulate: "3xtf32" or "bf16x9" make products of f32 from narrower ones; "": none. nullopt: no such form.
-inline std::optional<OperandType> operand_type(const std::string& style, const std::string& dtype, const std::string& acc, const std::string& emulate) {
+inline std::optional<OperandType> operand_type(const std::string& style, const std::string& dtype, const std::string& acc,
+                                               const std::string& emulate) {
   const auto make = [&](uint32_t bytes, const char* shape, std::string out, uint32_t sm, std::string multiplied = "", uint32_t step_bytes = 32) {
     return OperandType{dtype, bytes, shape, multiplied.empty() ? dtype : std::move(multiplied), step_bytes, acc, std::move(out), sm};
   };

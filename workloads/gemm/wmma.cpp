@@ -15,7 +15,13 @@ class Wmma {
   Program emit();
 
  private:
-  struct Side { const char* name; uint32_t tile, base; SmemTile smem; std::string pointer; std::vector<std::string> sources, targets; };
+  struct Side {
+    const char* name;
+    uint32_t tile, base;
+    SmemTile smem;
+    std::string pointer;
+    std::vector<std::string> sources, targets;
+  };
   void addresses(Side& side, const std::string& first);
   void copy(const std::string& stage);
   void compute(const std::string& stage);
@@ -35,7 +41,9 @@ bool Wmma::plan(Diagnostics& diags) {
   const auto [bm, bn, bk] = c_.tile;
   const bool f16 = c_.dtype == "f16" && (c_.acc == "f32" || c_.acc == "f16");
   const bool bf16 = c_.dtype == "bf16" && c_.acc == "f32", integer = (c_.dtype == "s8" || c_.dtype == "u8") && c_.acc == "s32";
-  if (!f16 && !bf16 && !integer) config_error(diags, fmt::format("wmma with dtype {} and accumulator {}: expected f16 with f32 or f16, bf16 with f32, s8 or u8 with s32", c_.dtype, c_.acc));
+  if (!f16 && !bf16 && !integer)
+    config_error(diags, fmt::format("wmma with dtype {} and accumulator {}: expected f16 with f32 or f16, bf16 with f32, s8 or u8 with s32", c_.dtype,
+                                    c_.acc));
   bytes_ = integer ? 1 : 2;
   async_ = c_.sm >= 80;
   if (bf16 && c_.sm < 80) config_error(diags, "bf16 needs sm_80");
@@ -109,7 +117,9 @@ void Wmma::next_stage(const std::string& stage) {
 void Wmma::compute(const std::string& stage) {
   // m16n16k16 fragments: 8 registers of f16 pairs (each element twice on sm_70, so the type keeps 8), 4 of bf16, 2 of 8-bit.
   const uint32_t registers = c_.dtype == "f16" ? 8 : c_.dtype == "bf16" ? 4 : 2;
-  const std::string types = c_.dtype == "f16" ? fmt::format("{}.{}", c_.acc, c_.acc) : c_.dtype == "bf16" ? "f32.bf16.bf16.f32" : fmt::format("s32.{0}.{0}.s32", c_.dtype);
+  const std::string types = c_.dtype == "f16"    ? fmt::format("{}.{}", c_.acc, c_.acc)
+                            : c_.dtype == "bf16" ? "f32.bf16.bf16.f32"
+                                                 : fmt::format("s32.{0}.{0}.s32", c_.dtype);
   const std::string a_stage = w_.reg("b32"), b_stage = w_.reg("b32"), a_base = w_.reg("b32"), b_base = w_.reg("b32");
   w_("mad.lo.s32 {}, {}, {}, {};", a_stage, stage, a_.smem.bytes(), smem_);
   w_("mad.lo.s32 {}, {}, {}, {};", b_stage, stage, b_.smem.bytes(), smem_);
@@ -162,7 +172,8 @@ Program Wmma::emit() {
     acc_.push_back(w_.regs(type, registers));
     for (const auto& r : acc_.back()) w_("mov.{} {}, {};", type, r, type == "f32" ? "0f00000000" : "0");
   }
-  const std::string tiles = w_.reg("b32"), tile = w_.reg("b32"), next = w_.reg("b32"), read = w_.reg("b32"), write = w_.reg("b32"), p = w_.reg("pred");
+  const std::string tiles = w_.reg("b32"), tile = w_.reg("b32"), next = w_.reg("b32"), read = w_.reg("b32"), write = w_.reg("b32"),
+                    p = w_.reg("pred");
   w_("shr.u32 {}, {}, {};", tiles, k_, std::countr_zero(c_.tile[2]));
   for (const auto* r : {&tile, &next, &read, &write}) w_("mov.b32 {}, 0;", *r);
   int labels = 0;
@@ -195,7 +206,8 @@ Program Wmma::emit() {
   w_("setp.lt.s32 {}, {}, {};", p, tile, tiles);
   w_("@{} bra $loop;", p);
   const uint32_t out = c_.acc == "f16" ? 2 : 4;
-  const std::string row = w_.reg("b32"), col = w_.reg("b32"), wide = w_.reg("b64"), column = w_.reg("b64"), base = w_.reg("b64"), pitch = w_.reg("b64");
+  const std::string row = w_.reg("b32"), col = w_.reg("b32"), wide = w_.reg("b64"), column = w_.reg("b64"), base = w_.reg("b64"),
+                    pitch = w_.reg("b64");
   w_("mad.lo.s32 {}, {}, {}, {};", row, warp_m_, wm_, row0_);
   w_("mad.lo.s32 {}, {}, {}, {};", col, warp_n_, wn_, col0_);
   w_("mul.wide.u32 {}, {}, {};", wide, row, n_);
@@ -205,7 +217,8 @@ Program Wmma::emit() {
   w_("mul.wide.u32 {}, {}, {};", pitch, n_, 16 * out);
   for (uint32_t i = 0; i < wm_ / 16; ++i) {
     for (uint32_t j = 0; j < wn_ / 16; ++j)
-      w_("wmma.store.d.sync.aligned.row.m16n16k16.global.{} [{}+{}], {}, {};", c_.acc, base, j * 16 * out, Writer::braces(acc_[i * (wn_ / 16) + j]), n_);
+      w_("wmma.store.d.sync.aligned.row.m16n16k16.global.{} [{}+{}], {}, {};", c_.acc, base, j * 16 * out, Writer::braces(acc_[i * (wn_ / 16) + j]),
+         n_);
     w_("add.s64 {0}, {0}, {1};", base, pitch);
   }
   w_("ret;");

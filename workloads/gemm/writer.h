@@ -37,7 +37,8 @@ class Writer {
 
  private:
   static std::string prefix(const std::string& type) {
-    static const std::map<std::string, std::string> prefixes = {{"b32", "r"}, {"b64", "rd"}, {"f32", "f"}, {"f64", "fd"}, {"b16", "h"}, {"pred", "p"}};
+    static const std::map<std::string, std::string> prefixes = {{"b32", "r"},  {"b64", "rd"}, {"f32", "f"},
+                                                                {"f64", "fd"}, {"b16", "h"},  {"pred", "p"}};
     return prefixes.at(type);
   }
   std::map<std::string, uint32_t> counts_;

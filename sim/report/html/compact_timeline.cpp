@@ -12,7 +12,7 @@ using Json = nlohmann::ordered_json;
 
 /// Texts (or objects) by index, each once.
 class Dictionary {
-public:
+ public:
   size_t of(const Json& value) {
     const auto [it, is_new] = index_.emplace(value.dump(), list_.size());
     if (is_new) list_.push_back(value);
@@ -20,7 +20,7 @@ public:
   }
   const Json& list() const { return list_; }
 
-private:
+ private:
   std::map<std::string, size_t> index_;
   Json list_ = Json::array();
 };
@@ -28,7 +28,7 @@ private:
 int64_t cycle(const Json& microseconds) { return std::llround(microseconds.get<double>() * 1000); }  // perfetto.h: 1 ns is a cycle
 
 class Compactor {
-public:
+ public:
   Compactor(const Json& events, size_t max_bytes) : events_(events), max_bytes_(max_bytes) {}
 
   Json compact() {
@@ -46,7 +46,7 @@ public:
     return out;
   }
 
-private:
+ private:
   using Track = std::pair<uint64_t, uint32_t>;  // process, thread
   static constexpr int64_t kNoEnd = INT64_MAX;
   // Numbers of a slice and its part of the flows; measured on pages, and only the budget depends on it.

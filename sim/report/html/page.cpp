@@ -52,8 +52,10 @@ std::string script_json(const Json& data) {
 }
 
 std::string page_text(const std::string& title, const Json& data) {
-  return fmt::format("{}<title>{}</title>\n<style>\n{}</style>\n{}<script type=\"application/json\" id=\"data\">{}</script>\n<script>\n'use strict';\n{}</script>\n<script>\n{}</script>\n</body>\n</html>\n",
-                     kHead, escaped(title), html::kStyle, kBody, script_json(data), html::kApp, html::kEcharts);
+  return fmt::format(
+      "{}<title>{}</title>\n<style>\n{}</style>\n{}<script type=\"application/json\" id=\"data\">{}</script>\n<script>\n'use "
+      "strict';\n{}</script>\n<script>\n{}</script>\n</body>\n</html>\n",
+      kHead, escaped(title), html::kStyle, kBody, script_json(data), html::kApp, html::kEcharts);
 }
 
 uint64_t cycles_of(const Json& instruction) {
@@ -90,7 +92,8 @@ Json machine_object(const cfg::Machine& machine) {
   Json out = {{"name", machine.name}};
   Json& values = out["values"] = Json::array();
   for (const cfg::Machine::Provenance& v : machine.provenance)
-    values.push_back({{"key", v.key}, {"value", v.value}, {"unit", v.unit}, {"source", v.source}, {"doc", v.doc}, {"assumed", v.source.starts_with("assumed:")}});
+    values.push_back(
+        {{"key", v.key}, {"value", v.value}, {"unit", v.unit}, {"source", v.source}, {"doc", v.doc}, {"assumed", v.source.starts_with("assumed:")}});
   return out;
 }
 
@@ -121,8 +124,8 @@ std::string write_sweep_page(const SweepPage& page) {
   const SweepPage::Roles& r = page.roles;
   Json data = {{"kind", "sweep"}, {"version", page.version}, {"command", page.command}, {"title", page.title}};
   data["sweep"] = {{"columns", page.columns}, {"rows", page.rows}};
-  data["sweep"]["roles"] = {{"tile", r.tile}, {"stages", r.stages}, {"cycles", r.cycles}, {"time", r.time},
-                            {"bound", r.bound}, {"stalls", r.stalls}, {"reason", r.reason}, {"parameters", r.parameters}, {"shown", r.shown}};
+  data["sweep"]["roles"] = {{"tile", r.tile},     {"stages", r.stages}, {"cycles", r.cycles},         {"time", r.time},  {"bound", r.bound},
+                            {"stalls", r.stalls}, {"reason", r.reason}, {"parameters", r.parameters}, {"shown", r.shown}};
   return page_text(page.title, data);
 }
 

@@ -18,10 +18,10 @@
 namespace tcsim::sim {
 
 struct RunPage {
-  std::span<const Report> reports;                   // one a launch, at least one
-  const cfg::Machine* machine = nullptr;             // nullptr: without the table of its values
-  std::string timeline;                              // Timeline::json() (sim/trace/perfetto.h); empty: none
-  std::map<std::string, std::string> source_lines;   // "gemm.py:31" -> the line's text, as far as the files are there
+  std::span<const Report> reports;                  // one a launch, at least one
+  const cfg::Machine* machine = nullptr;            // nullptr: without the table of its values
+  std::string timeline;                             // Timeline::json() (sim/trace/perfetto.h); empty: none
+  std::map<std::string, std::string> source_lines;  // "gemm.py:31" -> the line's text, as far as the files are there
 };
 std::string write_run_page(const RunPage& page);
 
@@ -29,10 +29,10 @@ std::string write_run_page(const RunPage& page);
 struct SweepPage {
   struct Roles {
     std::string tile = "tile", stages = "stages", cycles = "cycles";
-    std::string time = "time_us";       // empty cells or no column: cycles are drawn
-    std::string bound = "bound_by";     // the binding resource; "(...)" and "83 %" after its name are not part of it
-    std::string stalls = "stalls";      // what warps wait for, the largest first: "long_scoreboard 57.5 %, wait 12.8 %"
-    std::string reason = "reason";      // why the point cannot run
+    std::string time = "time_us";           // empty cells or no column: cycles are drawn
+    std::string bound = "bound_by";         // the binding resource; "(...)" and "83 %" after its name are not part of it
+    std::string stalls = "stalls";          // what warps wait for, the largest first: "long_scoreboard 57.5 %, wait 12.8 %"
+    std::string reason = "reason";          // why the point cannot run
     std::vector<std::string> parameters{};  // what else was varied (machine, style, ...): the maps offer a choice of each
     std::vector<std::string> shown{};       // columns of the table, as far as they differ; empty: all
   };

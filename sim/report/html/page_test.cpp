@@ -23,7 +23,13 @@ Report report_of(size_t instructions) {
   r.arch = {.name = "h200", .description = "a machine", .sm = 90, .sms = 132, .clock_mhz = 2000};
   r.kernel = "kernel</script><i>x";
   r.cycles = 1000;
-  r.roofline = {.flops = 1e9, .peak_flops_per_cycle = 1e6, .peak_name = "FFMA", .dram_bytes_per_cycle = 2000, .l2_bytes_per_cycle = 6000, .dram_bytes = 1e6, .l2_bytes = 1e7};
+  r.roofline = {.flops = 1e9,
+                .peak_flops_per_cycle = 1e6,
+                .peak_name = "FFMA",
+                .dram_bytes_per_cycle = 2000,
+                .l2_bytes_per_cycle = 6000,
+                .dram_bytes = 1e6,
+                .l2_bytes = 1e7};
   for (size_t i = 0; i < instructions; ++i) {
     ReportInstruction inst;
     inst.index = static_cast<uint32_t>(i);
@@ -42,9 +48,16 @@ std::string trace_of(size_t slices) {
   events.push_back({{"ph", "M"}, {"pid", 1}, {"name", "process_name"}, {"args", {{"name", "CTA 0"}}}});
   events.push_back({{"ph", "M"}, {"pid", 1}, {"tid", 1}, {"name", "thread_name"}, {"args", {{"name", "warp 0"}}}});
   events.push_back({{"ph", "M"}, {"pid", 1}, {"tid", 1000}, {"name", "thread_name"}, {"args", {{"name", "TMA 0"}}}});
-  events.push_back({{"ph", "X"}, {"pid", 1}, {"tid", 1000}, {"ts", 0.001}, {"dur", 0.005}, {"name", "load"}, {"cat", "tma"}, {"args", {{"bytes", 64}}}});
+  events.push_back(
+      {{"ph", "X"}, {"pid", 1}, {"tid", 1000}, {"ts", 0.001}, {"dur", 0.005}, {"name", "load"}, {"cat", "tma"}, {"args", {{"bytes", 64}}}});
   for (size_t i = 0; i < slices; ++i)
-    events.push_back({{"ph", "X"}, {"pid", 1}, {"tid", 1}, {"ts", 0.001 * static_cast<double>(10 * i)}, {"dur", 0.01}, {"name", "wait"}, {"cat", "wait"},
+    events.push_back({{"ph", "X"},
+                      {"pid", 1},
+                      {"tid", 1},
+                      {"ts", 0.001 * static_cast<double>(10 * i)},
+                      {"dur", 0.01},
+                      {"name", "wait"},
+                      {"cat", "wait"},
                       {"args", {{"reason", "wait"}, {"next", fmt::format("instruction {} {}", i, std::string(100, 'y'))}}}});
   events.push_back({{"ph", "s"}, {"pid", 1}, {"tid", 1000}, {"ts", 0.005}, {"id", 7}, {"name", "landed"}, {"cat", "flow"}});
   events.push_back({{"ph", "f"}, {"pid", 1}, {"tid", 1}, {"ts", 0.006}, {"id", 7}, {"name", "landed"}, {"cat", "flow"}});
@@ -116,7 +129,8 @@ TEST(Pages, AskNothingOfTheNetwork) {
     own.erase(own.find(html::kEcharts), html::kEcharts.size());
     EXPECT_EQ(own.find("http://"), std::string::npos);
     EXPECT_EQ(own.find("https://"), std::string::npos);
-    for (const char* word : {"@import", "url(", "import(", "fetch(", "XMLHttpRequest", "<link rel=\"stylesheet", " src="}) EXPECT_EQ(own.find(word), std::string::npos) << word;
+    for (const char* word : {"@import", "url(", "import(", "fetch(", "XMLHttpRequest", "<link rel=\"stylesheet", " src="})
+      EXPECT_EQ(own.find(word), std::string::npos) << word;
   }
 }
 
@@ -160,7 +174,8 @@ TEST(SweepPage, CarriesTheRows) {
   EXPECT_EQ(data["sweep"]["rows"], Json::parse(R"([["128x128x32","3","21655"]])"));
   EXPECT_EQ(data["sweep"]["roles"]["tile"], "tile");
   // Each role has its column's name, and the table its columns: sweep.js reads them all.
-  for (const char* role : {"tile", "stages", "cycles", "time", "bound", "stalls", "reason"}) EXPECT_TRUE(data["sweep"]["roles"][role].is_string()) << role;
+  for (const char* role : {"tile", "stages", "cycles", "time", "bound", "stalls", "reason"})
+    EXPECT_TRUE(data["sweep"]["roles"][role].is_string()) << role;
   for (const char* list : {"parameters", "shown"}) EXPECT_TRUE(data["sweep"]["roles"][list].is_array()) << list;
 }
 
