@@ -19,7 +19,7 @@ inline void integer_tile(MatrixShape shape, const uint32_t* a, const uint32_t* b
       for (int kk = 0; kk < k; ++kk) sum += a[i * k + kk] * vec::bits<vec::U8>(vec::load(panel + 8 * (b_index ? b_index[i * k + kk] : kk)));
       uint32_t* const row = d + i * n + 8 * p;
       if (!saturate) {
-        vec::store(row, vec::bits<vec::I8>(sum) + vec::load(row));
+        vec::store(row, vec::bits<vec::I8>(sum + vec::bits<vec::U8>(vec::load(row))));  // wraps
         continue;
       }
       for (int j = 0; j < 8; ++j) {
