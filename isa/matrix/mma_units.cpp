@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "isa/layout/block_scale.h"
+#include "isa/matrix/integer_tile.h"
 #include "isa/matrix/mma_tables.h"
 #include "isa/numeric/block_scale.h"
 #include "isa/numeric/float_tile.h"
@@ -237,7 +238,7 @@ void run_doubles(const MmaPlan::Tables& t, const Registers& r) {
 
 void run_integers(const MmaPlan::Tables& t, const Registers& r) {
   const auto [m, n, full_k] = t.desc.shape;
-  alignas(32) uint32_t a[kMax], b[kMax], c[kMax], d[kMax];
+  alignas(32) uint32_t a[kMax], b[kMax], c[kMax];
   uint16_t rows[kMax];
   unpack(t.fragments[0].element_bits, r.a, t.a, a);
   unpack(t.fragments[1].element_bits, r.b, t.b, b);
@@ -246,22 +247,8 @@ void run_integers(const MmaPlan::Tables& t, const Registers& r) {
   sign_extend(t.desc.b, b, full_k * n);
   const bool sparse = !t.meta.empty();
   if (sparse) t.meta.rows(r.metadata, rows);
-  for (int i = 0; i < m; ++i)
-    for (int p = 0; p < n / 8; ++p) {
-      const uint32_t* const panel = b + p * full_k * 8;
-      vec::U8 sum{};
-      for (int k = 0; k < t.k; ++k) sum += a[i * t.k + k] * vec::bits<vec::U8>(vec::load(panel + 8 * (sparse ? rows[i * t.k + k] : k)));
-      const int at = i * n + 8 * p;
-      if (!t.desc.satfinite) {
-        vec::store(d + at, vec::bits<vec::I8>(sum + vec::bits<vec::U8>(vec::load(c + at))));  // wraps
-        continue;
-      }
-      for (int j = 0; j < 8; ++j) {
-        const int64_t exact = static_cast<int64_t>(static_cast<int32_t>(sum[j])) + static_cast<int32_t>(c[at + j]);
-        d[at + j] = static_cast<uint32_t>(std::clamp<int64_t>(exact, INT32_MIN, INT32_MAX));
-      }
-    }
-  pack_d(t, r, d);
+  integer_tile({m, n, t.k}, a, b, c, t.desc.satfinite, sparse ? rows : nullptr, full_k);
+  pack_d(t, r, c);
 }
 
 void run_bits(const MmaPlan::Tables& t, const Registers& r) {
