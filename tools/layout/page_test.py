@@ -1,15 +1,16 @@
 """Pages of `tcsim layout --format html` in a real Chromium: an element shows its place and a place its elements; no console error, no request.
 
-    page_test.py TCSIM BROWSER      BROWSER: the folder of browser.py; exit 77: skipped, there is no Chromium
+    page_test.py TCSIM BROWSER      BROWSER: the folder of browser.py and page_case.py; exit 77: skipped, there is no Chromium
 """
 import subprocess
 import sys
-import tempfile
 import unittest
 from pathlib import Path
 
-SKIPPED = 77
-MOST_BYTES = 3_000_000
+sys.path.insert(0, sys.argv[2])
+from browser import find_browser
+from page_case import MOST_BYTES, SKIPPED, PageCase
+
 PAGES = {
     'mma': 'layout mma.m16n8k16.f16',
     'wgmma': 'layout wgmma.m64n64k16.f16',
@@ -20,27 +21,11 @@ PAGES = {
 }
 
 
-class LayoutPage(unittest.TestCase):
+class LayoutPage(PageCase):
     @classmethod
-    def setUpClass(cls):
-        cls.folder = tempfile.TemporaryDirectory()
-        cls.browser = Browser()
+    def make_pages(cls, folder):
         for name, options in PAGES.items():
-            subprocess.run([TCSIM, *options.split(), '--format', 'html', '-o', f'{cls.folder.name}/{name}.html'], check=True)
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.browser.__exit__()
-        cls.folder.cleanup()
-
-    def open(self, name, **options):
-        self.page = self.browser.open(Path(self.folder.name) / f'{name}.html', **options)
-        return self.page
-
-    def tearDown(self):
-        self.assertEqual(self.page.errors, [])
-        self.assertEqual([url for url in self.page.requests if not url.startswith(('file:', 'data:'))], [])
-        self.assertEqual(len([url for url in self.page.requests if url.startswith('file:')]), 1)
+            subprocess.run([TCSIM, *options.split(), '--format', 'html', '-o', folder / f'{name}.html'], check=True)
 
     def point_at(self, table, row, column):
         """Moves the mouse there; rows and columns count from 0, without the labels. Returns what the page says."""
@@ -118,8 +103,6 @@ class LayoutPage(unittest.TestCase):
 
 if __name__ == '__main__':
     TCSIM = sys.argv[1]
-    sys.path.insert(0, sys.argv[2])
-    from browser import Browser, find_browser
     if not find_browser():
         print('SKIPPED: no Chromium here, so the layout pages were not opened in a browser (Debian: apt install chromium)')
         sys.exit(SKIPPED)

@@ -5,14 +5,13 @@
 import csv
 import subprocess
 import sys
-import tempfile
 import unittest
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
-from browser import Browser, find_browser
+from browser import find_browser
+from page_case import MOST_BYTES, SKIPPED, PageCase
 
-SKIPPED = 77
 # C of 128x128 from K = 256, one CTA of 12 warps, two stages: as tools/tcsim/timeline_test.cpp.
 HOPPER = 'gemm --arch h200 --style hopper-ws -m 128 -n 128 -k 256 --tile 128x128x64 --stages 2 --consumers 2'
 # Compiled from CUDA with line information; rows of 64 bytes without a swizzle: ldmatrix conflicts.
@@ -25,36 +24,18 @@ BLACKWELL = 'gemm --arch b200 --style blackwell-ws -m 128 -n 128 -k 256 --tile 1
 SWEEP = 'sweep --arch a100,h200 -m 256 -n 256 -k 128 --style ampere --tile 64x64x32,128x128x32,128x256x64 --stages 2,3,6'
 SWEEP_POINTS, SWEEP_REFUSED = 2 * 3 * 3, 2
 SECONDS_TO_PAINT = 2
-MOST_BYTES = 3_000_000
 PAGES = ('hopper', 'conflicts', 'triton', 'blackwell', 'sweep')
 
 
-class PageTest(unittest.TestCase):
+class PageTest(PageCase):
     @classmethod
-    def setUpClass(cls):
-        cls.folder = tempfile.TemporaryDirectory()
-        cls.browser = Browser()
-        folder = Path(cls.folder.name)
+    def make_pages(cls, folder):
         for name, options, kernels in (('hopper', HOPPER, 'cuda'), ('conflicts', CONFLICTS, 'cuda'), ('triton', TRITON, 'triton'), ('blackwell', BLACKWELL, 'cuda')):
             subprocess.run([TCSIM, *options.split(), '--quiet', '--html', folder / f'{name}.html'], check=True, cwd=Path(WORKLOADS) / kernels)
         # Points that cannot run are no failure of the sweep, but a shell sees them: exit code 3 at most.
         subprocess.run([TCSIM, *SWEEP.split(), '--quiet', '--csv', folder / 'sweep.csv', '--html', folder / 'sweep.html'], check=False)
         with open(folder / 'sweep.csv', newline='') as file:
             cls.sweep = list(csv.DictReader(file))
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.browser.__exit__()
-        cls.folder.cleanup()
-
-    def open(self, name, **options):
-        self.page = self.browser.open(Path(self.folder.name) / f'{name}.html', **options)
-        return self.page
-
-    def tearDown(self):
-        self.assertEqual(self.page.errors, [])
-        self.assertEqual([url for url in self.page.requests if not url.startswith(('file:', 'data:'))], [])
-        self.assertEqual(len([url for url in self.page.requests if url.startswith('file:')]), 1)
 
     def text(self, selector):
         return self.page.evaluate(f"document.querySelector({selector!r}).innerText")
